@@ -30,7 +30,7 @@ from holdfast.wiring import make_store
 from scripts.bench import cores
 from scripts.bench_postgres import started
 
-_PROGRAM = (sys.executable, "-m", "holdfast.service.cli")
+_PROGRAM = (sys.executable, "-m", "holdfast")
 _USER = "asked"
 _TURNS_ASKED = 2_000
 _QUESTIONS = 300

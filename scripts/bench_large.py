@@ -221,7 +221,7 @@ def nearest(memory: Memory, vectors: NDArray[np.float32]) -> list[list[str]]:
     (index,) = memory._searcher._large._kept._kept.values()
     known = store.large_owner(OWNER, store.spaces()[-1])
     assert known is not None
-    with store.large(OWNER, store.spaces()[-1]) as reader:
+    with known.reader() as reader:
         signs = index._signs(reader, known, store.head(OWNER).epoch, Index())
         near = _Nearest(reader, Index().search_effort, signs)
         found = []

@@ -23,7 +23,7 @@ from holdfast.testing import HashEmbedder
 
 MIB = 1024 * 1024
 MOST_MIB = 50.0
-SERVE = [sys.executable, "-m", "holdfast.service.cli", "serve", "--port", "0", "--no-worker"]
+SERVE = [sys.executable, "-m", "holdfast", "serve", "--port", "0", "--no-worker"]
 
 
 def main() -> int:

@@ -107,7 +107,7 @@ def commanded(db: Path) -> Service:
     """The command, as an operator starts it; background work is left to others."""
     with db.with_suffix(".log").open("a") as log:
         process = subprocess.Popen(
-            [sys.executable, "-m", "holdfast.service.cli", "serve", "--db", str(db), "--port", "0",
+            [sys.executable, "-m", "holdfast", "serve", "--db", str(db), "--port", "0",
              "--no-worker"],
             stdout=subprocess.PIPE, stderr=log,
         )  # fmt: skip

@@ -16,9 +16,8 @@ from datetime import UTC, datetime, timedelta
 
 from holdfast.language.statements.values import FactDraft
 from holdfast.models.local import LocalEmbedder
-from holdfast.records.facts.alike import Alike, Embed
 from holdfast.records.facts.follow import OwnerFacts
-from holdfast.records.facts.plan import FactPlan, Tools
+from holdfast.records.facts.plan import Alike, Embed, FactPlan, Tools
 from holdfast.records.facts.reconcile import ENDS, Outcome
 from holdfast.types import Scope
 from tests.records.facts import more_pairs

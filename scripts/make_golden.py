@@ -183,7 +183,7 @@ def serve(memory: holdfast.Memory) -> None:
     """What the service keeps: a key with tools, an answer, two lines of audit, a webhook."""
     scope, store, at = Scope("served", "ann"), memory.store, datetime(2026, 1, 6, tzinfo=UTC)
     create_key(store, workspace="served", role="read", label="tools", tools=["recall"])
-    store.keep_answer(scope, "request-1", Answered(b"digest", 201, b'{"id":"1"}'), at=at)
+    store.answer(scope, "request-1", Answered(b"digest", 201, b'{"id":"1"}'), at=at)
     line = AuditLine(at, "served", "key-1", "facts.add", "done", owner="ab" * 32, subject="1")
     store.note_audit(line)
     store.note_audit(replace(line, outcome="refused", owner=None, subject=None))

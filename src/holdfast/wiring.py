@@ -120,7 +120,7 @@ def make_store(url: str | Path) -> Store:
 def _postgres(url: str) -> Store:
     try:
         from holdfast.store.postgres import PostgresStore
-        from holdfast.store.postgres.embedded import started
+        from holdfast.store.postgres.address import started
     except ModuleNotFoundError as error:
         raise ConfigError(
             f"PostgreSQL needs the package {error.name}: pip install 'holdfast[postgres]'"

@@ -93,7 +93,7 @@ def serving(db: Path, settings: dict[str, Any], *, plant: Path | None = None) ->
     config.write_text(json.dumps(settings))
     with db.with_suffix(".log").open("a") as log:
         process = subprocess.Popen(
-            [sys.executable, "-m", "holdfast.service.cli", "serve", "--no-auth", "--port", "0",
+            [sys.executable, "-m", "holdfast", "serve", "--no-auth", "--port", "0",
              "--db", str(db), "--config", str(config)],
             stdout=subprocess.PIPE, stderr=log, text=True, env=environment(plant),
         )  # fmt: skip

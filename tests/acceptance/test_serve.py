@@ -22,7 +22,7 @@ from holdfast.testing import HashEmbedder
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "reference" / "http.md").read_text()
-SERVE = [sys.executable, "-m", "holdfast.service.cli", "serve"]
+SERVE = [sys.executable, "-m", "holdfast", "serve"]
 
 # As the pull request that this API comes from gives them.
 SEED_INGEST = """curl -XPOST localhost:3050/v1/memories/ingest -H 'content-type: application/json' -d '{

@@ -85,7 +85,7 @@ def test_a_worker_ends_soon_while_a_model_is_asked(tmp_path: Path) -> None:
     with silent() as model:
         config.write_text(json.dumps(model.settings))
         process = subprocess.Popen(
-            [sys.executable, "-m", "holdfast.service.cli", "worker",
+            [sys.executable, "-m", "holdfast", "worker",
              "--db", str(db), "--config", str(config)],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment(),
         )  # fmt: skip

@@ -9,8 +9,7 @@ import pytest
 from fastapi.testclient import TestClient
 from httpx2 import Response
 
-from holdfast.catalogue.kinds import kind_of
-from holdfast.catalogue.verb import BODILESS, Parameter, Verb
+from holdfast.catalogue.verb import BODILESS, Parameter, Verb, kind_of
 from holdfast.catalogue.verbs import ALL
 from tests.catalogue.calls import calls
 from tests.catalogue.conftest import World

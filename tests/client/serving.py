@@ -45,7 +45,7 @@ class Process:
 @contextmanager
 def process(db: Path, port: int = 0) -> Iterator[Process]:
     """The service as a process of its own."""
-    command = [sys.executable, "-m", "holdfast.service.cli", "serve", "--db", str(db)]
+    command = [sys.executable, "-m", "holdfast", "serve", "--db", str(db)]
     log = db.with_suffix(".log").open("a")
     running = subprocess.Popen(
         [*command, "--port", str(port)], stdout=subprocess.PIPE, stderr=log, text=True,

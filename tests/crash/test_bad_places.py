@@ -279,5 +279,5 @@ def test_asking_for_health_writes_nothing(tmp_path: Path) -> None:
     with opened(tmp_path / "memory.db") as memory:
         memory.remember("tea at four", user="ann")
         before = {each.name: each.stat().st_mtime_ns for each in tmp_path.iterdir()}
-        assert memory.store.trouble() is None
+        assert memory.store.health().trouble is None
         assert {each.name: each.stat().st_mtime_ns for each in tmp_path.iterdir()} == before

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast.index.follow import Follower, InUse, owner_of
+from holdfast.index.resident import Follower, InUse, owner_of
 from holdfast.memory.memory import Memory
 from holdfast.store.protocols import Change, Store
 from holdfast.testing import HashEmbedder

@@ -31,8 +31,7 @@ from holdfast.learn.drafts_from_rules import Drafts
 from holdfast.learn.llm_answer import parse_answer
 from holdfast.learn.llm_prompt import KnownEntity, build
 from holdfast.models.base import Generated, TokenUsage
-from holdfast.models.breaker import Breaker
-from holdfast.models.budget import Limit, Price, Purse
+from holdfast.models.budget import Breaker, Limit, Price, Purse
 from holdfast.models.remote import RemoteGenerator
 from holdfast.store.protocols import Spent
 from holdfast.types import Event, Scope
@@ -53,9 +52,6 @@ class Ledger:
     def charge(self, payer: Scope | str, day: date, **more: float) -> None:
         for name, value in more.items():
             self.sums[name] = max(0, self.sums.get(name, 0) + value)
-
-    def spent_by_keys(self, day: date) -> dict[str, Spent]:
-        raise AssertionError("an extractor knows of no key")
 
 
 class Parrot:

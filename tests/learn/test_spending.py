@@ -13,8 +13,7 @@ import pytest
 from holdfast.errors import ModelError, ModelUnavailable, NotAsked, OverBudget, Refused
 from holdfast.learn.drafts_from_llm import LlmExtractor
 from holdfast.models.base import Generated
-from holdfast.models.breaker import Breaker
-from holdfast.models.budget import Limit, Price, Purse, Size
+from holdfast.models.budget import Breaker, Limit, Price, Purse, Size
 from holdfast.store.protocols import Spent, Store
 from holdfast.store.sqlite import SqliteStore
 from holdfast.types import Event, Scope

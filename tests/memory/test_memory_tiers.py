@@ -10,7 +10,7 @@ import pytest
 import holdfast
 from holdfast.errors import InvalidInput, NotFound
 from holdfast.memory.memory import Memory
-from holdfast.recall.context.deerflow_map import parse
+from holdfast.recall.deerflow import parse
 from holdfast.testing import HashEmbedder
 from holdfast.testing.store_suite import NOON
 from holdfast.types import ALL_TIERS, Scope

@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from holdfast.errors import ModelError, ModelUnavailable, NotAsked, Refused
-from holdfast.models.breaker import Breaker
+from holdfast.models.budget import Breaker
 
 
 class Clock:

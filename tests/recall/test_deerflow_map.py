@@ -8,19 +8,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.language.tokens import count_tokens
-from holdfast.recall.context.deerflow_map import (
+from holdfast.recall.deerflow import (
     CATEGORIES,
     GUARANTEED,
+    SUMMARIES,
     DeerItem,
     DeerLayout,
     category,
     document,
+    format_memory_for_injection,
     item,
     parse,
     parse_summaries,
     render,
 )
-from holdfast.recall.deerflow import SUMMARIES, format_memory_for_injection
 from holdfast.types import Hit
 from tests.recall import hostile
 

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 import holdfast
 from holdfast.errors import InvalidInput
 from holdfast.language.tokens import count_tokens
-from holdfast.recall.context import astra, deerflow_map, safe
+from holdfast.recall import deerflow
+from holdfast.recall.context import astra, safe
 from holdfast.recall.context.pack import (
     HEADLINE_TOKENS,
     OVERVIEW_TOKENS,
@@ -32,7 +33,7 @@ FORMATS = ("safe", "astra", "deerflow")
 PARSERS: dict[str, Callable[[str], Sequence[Any]]] = {
     "safe": safe.parse,
     "astra": astra.parse,
-    "deerflow": deerflow_map.parse,
+    "deerflow": deerflow.parse,
 }
 # Everything that can be stored: any text without lone surrogates and without NUL.
 TEXT = st.one_of(
@@ -312,9 +313,9 @@ def test_ten_thousand_hostile_memories_come_back_unchanged(format: str) -> None:
         blocks = [astra.item(hit) for hit in hits]
         assert astra.parse(astra.render(blocks)) == blocks
     else:
-        facts = [deerflow_map.item(hit) for hit in hits]
-        text = deerflow_map.render(facts)
-        assert sorted(map(repr, deerflow_map.parse(text))) == sorted(map(repr, facts))
+        facts = [deerflow.item(hit) for hit in hits]
+        text = deerflow.render(facts)
+        assert sorted(map(repr, deerflow.parse(text))) == sorted(map(repr, facts))
         assert len(text.splitlines()) == 10_001
 
 

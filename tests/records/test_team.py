@@ -185,7 +185,7 @@ def test_the_store_holds_what_it_would_derive(team: Team, memory: Memory) -> Non
     team.write("We use Kafka.", type="decision", title="Bus", user="ann", tags=["infra"])
     memory.drain()
     assert [each for each in memory.check() if not each.ok] == []
-    assert memory.store.use_terms(10_000, index_row) >= 0
+    assert memory.store.rebuild(index_row, terms=10_000) >= 0
     assert found(team, "ann bus") == ["Bus\n\nWe use Kafka."], "author and title are searched"
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import holdfast
 from holdfast.errors import StoreBusy
-from holdfast.records.transact import MOST_TRIES, attempts
+from holdfast.records.versions import MOST_TRIES, attempts
 from holdfast.testing import HashEmbedder
 from holdfast.types import Scope
 

@@ -21,7 +21,7 @@ def store(tmp_path: Path) -> Iterator[SqliteStore]:
 
 def change(store: SqliteStore, number: int) -> None:
     """One more version of fact 50, a day after the one before."""
-    before = store.versions(ANN, a_fact(50).id, current=True)
+    before = store.listed(ANN, claim=a_fact(50).id, archived=True)
     new = a_fact(number)
     data = chain_data(new.id, before)
     at = NOON + timedelta(days=number - 50)
@@ -32,7 +32,7 @@ def change(store: SqliteStore, number: int) -> None:
 def test_the_newest_version_holds_and_all_are_found_by_any(store: SqliteStore) -> None:
     for number in (50, 51, 52):
         change(store, number)
-    versions = store.versions(ANN, a_fact(50).id)
+    versions = store.listed(ANN, claim=a_fact(50).id, current=False, archived=True)
     assert [int(each.id, 16) for each in versions] == [50, 51, 52]
     assert [each.data.get("replaces") for each in versions] == [
         None, [versions[0].id], [versions[1].id],
@@ -54,7 +54,9 @@ def test_nothing_is_newest_when_the_last_one_was_taken_back(store: SqliteStore) 
 def test_the_history_of_several_versions_is_one(store: SqliteStore) -> None:
     change(store, 50)
     change(store, 51)
-    lines = history_of(store, ANN, store.versions(ANN, a_fact(50).id))
+    lines = history_of(
+        store, ANN, store.listed(ANN, claim=a_fact(50).id, current=False, archived=True)
+    )
     told = [(line.action, int(line.record or "", 16)) for line in lines]
     assert told == [("stored", 50), ("superseded", 50), ("stored", 51)]
 
@@ -62,5 +64,5 @@ def test_the_history_of_several_versions_is_one(store: SqliteStore) -> None:
 @pytest.mark.parametrize("claim", [None, "", 5])
 def test_what_says_of_no_first_version_is_one_itself(store: SqliteStore, claim: object) -> None:
     learn(store, ANN, replace(a_fact(50), data={"claim": claim}))
-    (record,) = store.versions(ANN, a_fact(50).id)
+    (record,) = store.listed(ANN, claim=a_fact(50).id, current=False, archived=True)
     assert first_id(record) == record.id

@@ -57,7 +57,7 @@ def shell(tmp_path: Path) -> Callable[..., "subprocess.Popen[bytes]"]:
     """Start a command as a process of its own, in an empty folder."""
 
     def start(*args: str, **options: Any) -> "subprocess.Popen[bytes]":
-        command = [sys.executable, "-m", "holdfast.service.cli", *args]
+        command = [sys.executable, "-m", "holdfast", *args]
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "cwd": tmp_path}
         return subprocess.Popen(command, **{**pipes, **options})
 

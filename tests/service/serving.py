@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-SERVE = [sys.executable, "-m", "holdfast.service.cli", "serve"]
+SERVE = [sys.executable, "-m", "holdfast", "serve"]
 
 
 @dataclass

@@ -18,7 +18,7 @@ from holdfast.memory.memory import Memory
 from holdfast.models.remote import MOST_AT_ONCE
 from holdfast.service.http.app import create_app
 from holdfast.service.keys import create_key
-from holdfast.store.protocols import Spent
+from holdfast.store.protocols import ALL_KEYS, Spent
 from tests.service.calling import NOON, Clock, given, refused
 from tests.service.embedding import endpoint
 from tests.service.live import Api, live, wait_until
@@ -47,11 +47,11 @@ def test_a_question_that_is_embedded_elsewhere_is_paid_for_by_its_key(tmp_path: 
         other = create_key(memory.store)[1]
         with TestClient(create_app(memory, clock=clock), "http://localhost:3050") as client:
             assert ask(client, secret).status_code == 200
-            spent = memory.store.spent_by_keys(NOON.date())[key.id]
+            spent = memory.store.spent(key.id, NOON.date())
             assert spent.calls == 1
             assert 10 <= spent.prompt_tokens <= 20
             assert ask(client, secret).status_code == 200, "the same question costs nothing"
-            assert memory.store.spent_by_keys(NOON.date())[key.id] == spent
+            assert memory.store.spent(key.id, NOON.date()) == spent
             assert ask(client, secret, query=f"Once more: {QUESTION}").status_code == 200
 
             for path in ("/v1/recall", "/v1/context", "/v1/memories/search"):
@@ -89,7 +89,9 @@ def test_over_mcp_a_key_pays_as_well(tmp_path: Path, mode: str) -> None:
 def by_keys(memory: Memory) -> list[Spent]:
     now = memory.now()
     days = [(now - timedelta(days=ago)).date() for ago in (0, 1)]  # Midnight may have passed.
-    return [spent for day in days for spent in memory.store.spent_by_keys(day).values()]
+    keys = [key.id for key, _ in memory.store.api_keys()]
+    found = [memory.store.spent(key, day) for day in days for key in keys]
+    return [each for each in found if each != Spent()]
 
 
 def test_a_question_that_is_embedded_here_costs_nothing(tmp_path: Path) -> None:
@@ -100,7 +102,7 @@ def test_a_question_that_is_embedded_here_costs_nothing(tmp_path: Path) -> None:
         memory.drain()
         with TestClient(create_app(memory, clock=clock), "http://localhost:3050") as client:
             assert given(ask(client, secret))["degraded"] == [], "the model was asked"
-        assert memory.store.spent_by_keys(NOON.date()) == {}
+        assert memory.store.spent(ALL_KEYS, NOON.date()) == Spent()
 
 
 def recalling(port: int, secret: str) -> socket.socket:

@@ -234,9 +234,7 @@ def test_an_attempt_that_died_before_its_answer_is_finished(
     assert isinstance(kept, Answered)
     memory.store.wipe(keys_before=datetime(2100, 1, 1, tzinfo=UTC))
     begun = f"\x01begun {kept.body.hex()} k"
-    memory.store.keep_answer(
-        scope, begun, Answered(kept.body, 0, first["at"].encode()), at=memory.now()
-    )
+    memory.store.answer(scope, begun, Answered(kept.body, 0, first["at"].encode()), at=memory.now())
     again = note(client, "Chose Postgres.", **{"idempotency-key": "k"})
     assert again == first
     assert client.get("/v1/notes", params={"user_id": "ann"}).json()["count"] == 1

@@ -10,7 +10,8 @@ from fastapi.testclient import TestClient
 
 import holdfast
 from holdfast.memory.memory import Memory
-from holdfast.recall.context import astra, deerflow_map, safe
+from holdfast.recall import deerflow
+from holdfast.recall.context import astra, safe
 from holdfast.testing import HashEmbedder
 from tests.service.calling import client_of, given
 from tests.service.mcp.driving import Driver, drive
@@ -75,7 +76,7 @@ def test_in_a_block_of_each_format(memory: Memory, format: str) -> None:
         kinds = [(each.kind, each.content) for each in astra.parse(text)]
         assert kinds == [("turn", LISBON), ("turn (until March 2026)", PARIS)]
     else:
-        facts = {each.content for each in deerflow_map.parse(text)}
+        facts = {each.content for each in deerflow.parse(text)}
         assert facts == {LISBON, f"user (until March 2026): {PARIS}"}
     assert "until" not in memory.context(THEN, user="ann", format=format).text
 

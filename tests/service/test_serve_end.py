@@ -26,7 +26,7 @@ from tests.service.live import Ear, Receiver, wait_until
 
 pytestmark = pytest.mark.slow
 
-SERVE = [sys.executable, "-m", "holdfast.service.cli", "serve", "--port", "0"]
+SERVE = [sys.executable, "-m", "holdfast", "serve", "--port", "0"]
 CLIENTS = 50
 
 
@@ -171,7 +171,7 @@ def test_json_lines_of_a_process(tmp_path: Path) -> None:
 def test_a_worker_apart_sends_webhooks(tmp_path: Path) -> None:
     db = tmp_path / "m.db"
     environment = {**os.environ, "HOLDFAST_OUTGOING_HOSTS": "127.0.0.1"}
-    command = [sys.executable, "-m", "holdfast.service.cli", "worker", "--db", str(db)]
+    command = [sys.executable, "-m", "holdfast", "worker", "--db", str(db)]
     with (
         Receiver() as receiver,
         holdfast.open(db, embedder=HashEmbedder(), worker=False) as memory,

@@ -99,7 +99,7 @@ def test_a_copy_in_a_file_goes_on_too(file: SqliteStore, tmp_path: Path) -> None
     with closing(SqliteStore(tmp_path / "copy.db")) as copy:
         copy_store(file, copy, finish=False)
         put(file, ANN, an_entry(900))
-        file.remove_hook("h2")
+        file.put_hook(None, was=replace(hook, id="h2"))
         assert copy_store(file, copy, finish=False).owners >= 1
         done = copy_store(file, copy, finish=True)
         assert (done.behind, done.different) == ([], [])
@@ -121,7 +121,7 @@ def test_a_backup_of_a_server_in_use_is_of_one_moment_and_can_be_used(
     server.backup(tmp_path / "backup", progress=change)
     unseal(tmp_path / "backup", tmp_path / "restored.db")
     with closing(SqliteStore(tmp_path / "restored.db")) as restored:
-        restored.use_terms(1, index_row)
+        restored.rebuild(index_row, terms=1)
         assert list(restored.dump()) == before
     assert list(server.dump()) != before
 
@@ -158,9 +158,9 @@ def test_a_copy_cannot_be_used_before_it_is_finished(
 ) -> None:
     copy_store(file, server, finish=False)
     with pytest.raises(StoreError, match="--finish"):
-        server.use_terms(1, index_row)
+        server.rebuild(index_row, terms=1)
     put(file, ANN, an_entry(900))
     assert copy_store(file, server, finish=True).owners == 1
-    server.use_terms(1, index_row)
+    server.rebuild(index_row, terms=1)
     with pytest.raises(Conflict):
         copy_store(file, server, finish=True)

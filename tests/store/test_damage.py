@@ -18,7 +18,7 @@ from holdfast.store.protocols import Store
 from holdfast.store.sqlite import SqliteStore
 from holdfast.testing import HashEmbedder
 from holdfast.transfer import export_to
-from holdfast.types import Finding
+from holdfast.types import Finding, Receipt
 
 GOLDEN = sorted((Path(__file__).parent / "golden").glob("*.db"))[-1]
 CONFIG = {"extraction": {"enabled": False}}
@@ -164,10 +164,10 @@ def test_a_damaged_job_does_not_stop_the_others(tmp_path: Path, column: str) -> 
 
 
 def test_a_bit_on_the_disk_is_found_and_named(tmp_path: Path) -> None:
-    path = tmp_path / "m.db"
+    path, receipts = tmp_path / "m.db", dict[str, Receipt]()
     with holdfast.open(path, embedder=HashEmbedder(16), worker=False, config=CONFIG) as memory:
         for place in ("Porto", "Lisbon", "Faro"):
-            memory.remember(f"I moved to {place}.", user="ann", key=place)
+            receipts[place] = memory.remember(f"I moved to {place}.", user="ann", key=place)
     content = bytearray(path.read_bytes())
     at = content.index(b"I moved to Lisbon.")
     content[at] |= 0x80  # One bit of the page.
@@ -180,7 +180,7 @@ def test_a_bit_on_the_disk_is_found_and_named(tmp_path: Path) -> None:
         found = memory.recall("Where did I move?", user="ann")
         assert {hit.content for hit in found} == {"I moved to Faro.", "I moved to Porto."}
         assert b"Lisbon." not in exported(memory)
-        (lisbon,) = memory.store.events_of_key(holdfast.Scope("default", "ann"), "Lisbon")
+        (lisbon,) = receipts["Lisbon"].events
         assert f"1 damaged rows; events '{lisbon}' of owner 1: content is not UTF-8" in (
             finding(memory.store).detail
         )

@@ -189,7 +189,9 @@ def test_with_every_condition_taken_out_nobody_does(opened: Opened) -> None:
     opened.fill(20)
     opened.fill(20, seed=2, user="bob")
     store, bob = opened.store, Scope("default", "bob")
-    with store.large(ANN, store.spaces()[-1]) as reader, store._pool.reader() as theirs:
+    known = store.large_owner(ANN, store.spaces()[-1])
+    assert known is not None
+    with known.reader() as reader, store._pool.reader() as theirs:
         ours = {spot.record for spot in reader.all_of(Narrowed(), 10_000)}
         theirs.narrow(bob)
         for sql in (
@@ -306,7 +308,9 @@ def test_the_nearest_of_many_are_found_beside_an_exact_search(opened: Opened) ->
     vectors = store.vectors(ANN, space.id)
     rows = np.array([np.frombuffer(each.data, "<f4") for each in vectors])
     shares = []
-    with store.large(ANN, space) as reader:
+    known = store.large_owner(ANN, space)
+    assert known is not None
+    with known.reader() as reader:
         for probe in HashEmbedder(64).embed([" ".join(WORDS[i : i + 5]) for i in range(30)]):
             cosines = rows @ probe
             near = [spot.record.hex() for spot, _ in reader.nearest(probe, 10, Narrowed(), 200)]

@@ -271,16 +271,29 @@ def test_the_versions_in_a_golden_file_are_still_found(golden: Path) -> None:
         for owner in memory.store.owners():
             for record in all_of(memory, owner):
                 if (claim := claim_of(record)) is not None:
-                    assert record in memory.store.versions(owner, claim)
+                    assert record in memory.store.listed(
+                        owner, claim=claim, current=False, archived=True
+                    )
         if version < 7:
             return
-        found = [each.content for each in memory.store.versions(scope, "entry:colour: sky")]
+        found = [
+            each.content
+            for each in memory.store.listed(
+                scope, claim="entry:colour: sky", current=False, archived=True
+            )
+        ]
         assert found == [f"colour: sky: blue {number}" for number in ("one", "two", "three")]
-        assert len(memory.store.versions(scope, "document:sky.txt")) == 3
-        assert len(memory.store.versions(scope, "document:sky.txt", current=True)) == 1
+        assert (
+            len(memory.store.listed(scope, claim="document:sky.txt", current=False, archived=True))
+            == 3
+        )
+        assert len(memory.store.listed(scope, claim="document:sky.txt", archived=True)) == 1
         for tier in ("note", "procedure"):
             first, second = memory.store.listed(scope, tier=tier, current=False)
-            assert memory.store.versions(scope, first.id) == [first, second]
+            assert memory.store.listed(scope, claim=first.id, current=False, archived=True) == [
+                first,
+                second,
+            ]
 
 
 def test_a_migration_that_is_killed_has_not_begun_or_is_done(tmp_path: Path) -> None:
@@ -401,7 +414,10 @@ def test_an_import_finds_the_versions_of_what_was_exported(tmp_path: Path) -> No
     lines.seek(0)
     with open_memory(tmp_path / "m.db") as memory:
         assert import_from(memory, lines).failed == 0
-        assert len(memory.store.versions(scope, "entry:colour: sky")) == 3
+        assert (
+            len(memory.store.listed(scope, claim="entry:colour: sky", current=False, archived=True))
+            == 3
+        )
         assert memory.knowledge.get("colour: sky", user="ann", workspace="changed").value == (
             "blue three"
         )

@@ -29,7 +29,7 @@ class _Replicated(StoreSuite):
     def store(self) -> Iterator[PostgresStore]:
         store = PostgresStore(f"{empty_replicated_url()}&staleness={self.staleness}")
         yield store
-        for name, server in zip(("primary", "replica"), store.servers(), strict=True):
+        for name, server in zip(("primary", "replica"), store.health().servers, strict=True):
             self.reads[name] += server.reads
         store.close()
 

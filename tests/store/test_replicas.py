@@ -88,7 +88,7 @@ def count(store: PostgresStore) -> int:
 
 def by_replica(store: PostgresStore) -> int:
     """How many reads the replica has answered."""
-    return store.servers()[1].reads
+    return store.health().servers[1].reads
 
 
 def until(is_so: Callable[[], bool]) -> None:
@@ -108,7 +108,7 @@ def test_each_read_sees_what_was_acknowledged_before_it_whoever_took_it(
         for number in range(60):
             put(other if number % 2 else store, ANN, an_entry(number))
             assert count(store) == number + 1
-        assert by_replica(store) > 30, store.servers()
+        assert by_replica(store) > 30, store.health().servers
 
 
 def test_while_a_replica_lags_the_primary_answers_without_delay(
@@ -131,9 +131,9 @@ def test_while_a_replica_lags_the_primary_answers_without_delay(
             (finding,) = [each for each in store.check(index_row) if each.check == "replica"]
             assert not finding.ok
             assert "bytes behind" in finding.detail
-            assert "replica" in str(store.trouble())
+            assert "replica" in str(store.health().trouble)
         until(lambda: count(store) == 3 and by_replica(store) > answered)
-        assert store.trouble() is None
+        assert store.health().trouble is None
 
 
 def test_what_is_answered_is_no_older_than_was_asked_for(
@@ -253,7 +253,7 @@ def test_without_the_primary_reads_go_on_for_as_long_as_they_are_fresh_enough(
             while time.monotonic() - began < 1.5:
                 assert count(store) == 1
                 assert store.counts().ready == 1
-            assert "nothing can be stored" in str(store.trouble())
+            assert "nothing can be stored" in str(store.health().trouble)
             with pytest.raises(StoreError, match="refused"):
                 count(strict)
             time.sleep(2)
@@ -405,7 +405,7 @@ def test_a_replica_that_cannot_be_reached_is_told_without_the_password(
         assert "replica 127.0.0.1:1: connection" in caplog.text
         (finding,) = [each for each in store.check(index_row) if each.check == "replica"]
         assert "127.0.0.1:1" in finding.detail
-        assert "s3cret" not in caplog.text + finding.detail + str(store.servers())
+        assert "s3cret" not in caplog.text + finding.detail + str(store.health().servers)
 
 
 def test_the_primary_is_no_replica(primary: Server, caplog: pytest.LogCaptureFixture) -> None:

@@ -11,7 +11,7 @@ from holdfast.errors import InvalidInput
 from holdfast.memory.memory import Memory
 from holdfast.testing import HashEmbedder
 from holdfast.transfer import export_to, import_from
-from holdfast.transfer.sealing import check_seal
+from holdfast.transfer.importing import check_seal
 
 
 @pytest.fixture

@@ -15,9 +15,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from holdfast import Context, Memory, Scope
-from holdfast.border.origins import ORIGINS, least
+from holdfast.border.validate import ORIGINS, least
 from holdfast.language.statements.values import BY_USER, USERS_OWN
-from holdfast.recall.context import astra, deerflow_map, safe
+from holdfast.recall import deerflow
+from holdfast.recall.context import astra, safe
 from holdfast.types import ALL_TIERS, ORIGIN_OF_ROLE, TEAM, Record
 from tests.trust.channels import ANN
 
@@ -201,6 +202,6 @@ _READ: dict[str, Callable[[str], list[str]]] = {
         block.content for block in astra.parse(text) if block.kind in ("instruction", *USERS_OWN)
     ],
     "deerflow": lambda text: [
-        fact.content for fact in deerflow_map.parse(text) if fact.category in USERS_OWN
+        fact.content for fact in deerflow.parse(text) if fact.category in USERS_OWN
     ],
 }

@@ -2,8 +2,8 @@
 
 import pytest
 
+from holdfast.records.stats import decay_preview
 from holdfast.upkeep.feedback import feedback
-from holdfast.upkeep.preview import decay_preview
 from tests.upkeep.living import ANN, DAY, Living, derived
 
 

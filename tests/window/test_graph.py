@@ -556,7 +556,7 @@ def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], str]
     return wait
 
 
-COMMAND = [sys.executable, "-m", "holdfast.service.cli", "graph", "show", "--open"]
+COMMAND = [sys.executable, "-m", "holdfast", "graph", "show", "--open"]
 
 
 def test_the_command_line_draws_the_graph_of_a_file(

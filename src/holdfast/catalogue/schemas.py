@@ -8,14 +8,12 @@ from dataclasses import fields, is_dataclass
 from datetime import date, datetime, timedelta
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from holdfast.border.origins import LOWERED, ORIGINS
-from holdfast.catalogue import kinds
+from holdfast.border.validate import LOWERED, ORIGINS
 from holdfast.catalogue.codec import SOURCE
-from holdfast.catalogue.verb import Parameter, Verb
+from holdfast.catalogue.verb import Parameter, Verb, travels
 from holdfast.config import Limits
 from holdfast.language.statements.values import BY_USER, CATEGORIES
-from holdfast.memory.batch import MOST as MOST_ITEMS
-from holdfast.memory.library import MOST_LISTED
+from holdfast.memory.library import MOST_ITEMS, MOST_LISTED
 from holdfast.recall.context.pack import Format, Packaging
 from holdfast.recall.hits import Kept
 from holdfast.records import notes, observations, procedures, shares, team
@@ -235,7 +233,7 @@ class Schemas:
         if annotation is Any:
             return {}
         if origin in (Union, types.UnionType):
-            return self._either([self.of(each) for each in inner if kinds.travels(each)])
+            return self._either([self.of(each) for each in inner if travels(each)])
         if origin is Literal:
             return {"type": "string", "enum": [*inner]}
         if is_dataclass(origin):

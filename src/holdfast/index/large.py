@@ -21,8 +21,7 @@ from operator import itemgetter
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.index.follow import InUse, Owner, head_of, owner_of
-from holdfast.index.resident import Resident
+from holdfast.index.resident import InUse, Owner, Resident, head_of, owner_of
 from holdfast.index.view import (
     BESIDE_SHARES,
     K1,
@@ -123,7 +122,7 @@ class LargeIndex:
         if known is None:
             return None
         late = _best_of(self._rest(store, known, parts, heads), asked)
-        with store.large(self.own.scope, self.space) as reader:
+        with known.reader() as reader:
             terms = [_signed(term_id(term)) for term in asked.terms]
             frequencies = reader.frequencies(terms)
             coded = frozenset(i for i, term in enumerate(asked.terms) if term in asked.coded)

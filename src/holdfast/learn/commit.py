@@ -18,14 +18,14 @@ from holdfast.border.write_options import visibility_of
 from holdfast.language.instructions.rules import rule_id
 from holdfast.learn.drafts_from_rules import Drafts
 from holdfast.records.after_forget import rules_gone
-from holdfast.records.facts.alike import Alike
 from holdfast.records.facts.judge import Opinion, Opinions, nobody
+from holdfast.records.facts.plan import Alike
 from holdfast.records.facts.verbs import TIERS, Facts
 from holdfast.records.graph.follow import Graphs
 from holdfast.records.graph.plan import plan_heard
 from holdfast.records.notes import Notes
 from holdfast.records.rules import DOUBTFUL, Relate, planned_rules
-from holdfast.records.transact import attempts
+from holdfast.records.versions import attempts
 from holdfast.store.protocols import Derived, Store
 from holdfast.types import Event, Job, Scope
 

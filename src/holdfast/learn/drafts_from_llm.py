@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 
-from holdfast.border.origins import least
+from holdfast.border.validate import least
 from holdfast.config import Extraction as Settings
 from holdfast.errors import Unreadable
 from holdfast.language.names import Name, likeness, same
@@ -46,8 +46,7 @@ from holdfast.learn.llm_prompt import (
     groups,
 )
 from holdfast.models.base import Generated, Generator
-from holdfast.models.breaker import Breaker
-from holdfast.models.budget import Limit, Paid, Price, Purse
+from holdfast.models.budget import Breaker, Limit, Paid, Price, Purse
 from holdfast.records.graph.check import EntityDraft, RelationDraft
 from holdfast.records.graph.resolve import PARTLY, SAME
 from holdfast.store.protocols import Spending

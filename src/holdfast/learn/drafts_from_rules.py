@@ -19,8 +19,7 @@ from datetime import datetime
 from itertools import accumulate, pairwise
 from typing import TypeVar
 
-from holdfast.border.origins import least
-from holdfast.border.validate import storable
+from holdfast.border.validate import least, storable
 from holdfast.language.extraction import Extracted, Extractor, is_read
 from holdfast.language.lexicon import GRANDPARENTS, KIN, any_of
 from holdfast.language.mentions import Mention, Span, Turn, starting_between

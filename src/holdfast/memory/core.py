@@ -70,7 +70,7 @@ class Core:
         self._ids = Ids()
         self._closed = False
         self._reranks = reranker is not None
-        store.use_terms(TERMS_VERSION, index_row)
+        store.rebuild(index_row, terms=TERMS_VERSION)
         #: What one workspace lets another see: `grant`, `revoke`, `list`.
         self.shares = Shares(store, now=self._now)
         self._searcher = Searcher(
@@ -235,12 +235,19 @@ class Core:
         self.profiles.mend(scope, id)
         done = bool(self._store.forget(scope, [id], at=self._now()))
         # Also if it was forgotten already: the last time may have been cut short here.
-        hidden = self._store.hidden_records(scope, id)
+        hidden = self._hidden(scope, id)
         if not done and not hidden:
             raise NotFound(f"there is no memory {id!r} in this scope")
         self.facts.recast(scope, groups_of_gone(hidden))
         self._after_forget.gone(scope, id, hidden)
         return done
+
+    def _hidden(self, scope: Scope, id: str) -> list[Record]:
+        """What is forgotten of a record and what was derived from it, those learned first first."""
+        along = self._store.listed(scope, source=id, current=False, archived=True, hidden=True)
+        is_there = bool(self._store.get(scope, [id]))
+        found = [*along, *([] if is_there else self._store.get(scope, [id], hidden=True))]
+        return sorted(found, key=lambda each: (each.known_from, each.id))
 
     def _check_open(self) -> None:
         if self._closed:

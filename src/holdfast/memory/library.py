@@ -6,30 +6,32 @@ Like those of memory.py each checks its input, asks one part, and answers in typ
 from __future__ import annotations
 
 import builtins
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 from importlib.util import find_spec
 from typing import Any, NoReturn, get_args
 
 from holdfast.border import validate
 from holdfast.border.ids import cursor_at, place_of
-from holdfast.border.origins import ORIGINS, whose
+from holdfast.border.validate import ORIGINS, whose
 from holdfast.config import leaves, per_call
-from holdfast.errors import InvalidInput, NotFound, TooLarge
+from holdfast.errors import Conflict, InvalidInput, NotFound, TooLarge
+from holdfast.index.view import ViewPart
 from holdfast.learn.extract import STEP
-from holdfast.memory import batch
-from holdfast.memory.batch import Batch
 from holdfast.memory.core import Core
-from holdfast.memory.trace import Trace, trace_of
 from holdfast.recall.context.pack import Format
 from holdfast.recall.hits import Forgotten, Kept, Page, to_kept, visible_records
 from holdfast.records.documents.reading import FORMATS
+from holdfast.records.fading import strength, until
 from holdfast.records.graph.check import choice
 from holdfast.records.knowledge import ENTRY, to_entry
-from holdfast.records.parts import is_seen
+from holdfast.records.parts import is_seen, seen
+from holdfast.records.stats import Fading, Grown, decay_preview, growth_by_day
+from holdfast.settings import Decay
+from holdfast.store.protocols import Store, claim_of
 from holdfast.types import ALL_TIERS, TEAM, Finding, Job, Record, Scope
-from holdfast.upkeep.preview import Fading, Grown, decay_preview, growth_by_day
 from holdfast.version import VERSION
 
 MOST_LISTED = 1_000
@@ -52,6 +54,21 @@ _NOT_BY_TEXT: Mapping[str, str] = {
     "graph": "the graph is changed by writing to it: graph.write",
     "knowledge": "a document is changed by adding it again under its name: knowledge.add",
     "workspace": "this belongs to the whole workspace: change it with team.update",
+}
+
+#: So many turns before and after a source are told, of so many sources, and so many memories that
+#: were made of a turn.
+_REACH, _SOURCES, _DERIVED = 3, 8, 200
+
+#: Of one batch.
+MOST_ITEMS = 1_000
+#: What can be done, and the fields that it takes: those it needs, then those it may have.
+_OPERATIONS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "remember": (("messages",), ("session", "key", "at", "metadata", "visibility", "quick")),
+    "forget": (("id",), ()),
+    "restore": (("id",), ()),
+    "update": (("id", "text"), ("metadata",)),
+    "feedback": (("id", "value"), ("key",)),
 }
 
 
@@ -250,7 +267,7 @@ class Library(Core):
                 return tuple(done.events)
             return (done.id,) if op == "update" else (str(fields["id"]),)
 
-        return batch.run(items, do)
+        return _run_all(items, do)
 
     def reset_source(
         self, source_site: str, *, user: str | None = None, workspace: str = "default"
@@ -485,3 +502,120 @@ def _plain(value: Any) -> Any:
     if is_dataclass(value):
         return {each.name: _plain(getattr(value, each.name)) for each in fields(value)}
     return [_plain(each) for each in value] if isinstance(value, tuple) else value
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """What surrounds a memory."""
+
+    id: str
+    #: How present it is now, 0..1.
+    strength: float
+    #: When it was last told, used or judged; None: not since it was learned.
+    seen_at: datetime | None
+    #: In how many contexts it was told, counted once a day.
+    uses: int
+    #: From this time on it is left out, unless something touches it; None: it does not fade.
+    hidden_at: datetime | None
+    #: All its versions, also those that hold no longer, those learned first first; () where it has
+    #: no others by its kind, as a turn has none.
+    versions: tuple[Kept, ...] = ()
+    #: The turns that it comes from, each with those around it, in the order they were said.
+    turns: tuple[Kept, ...] = ()
+    #: What was derived from it, those learned first first; of a turn alone.
+    derived: tuple[Kept, ...] = ()
+
+
+def trace_of(
+    store: Store, scope: Scope, record: Record, part: ViewPart, *, now: datetime, decay: Decay
+) -> Trace:
+    """Of what is somebody else's only how present it is: the turns are not the asker's."""
+    is_own = part.scope == scope
+    around: dict[str, Record] = {}
+    for source in record.sources[:_SOURCES] if is_own else ():
+        around |= {each.id: each for each in store.turns_around(scope, source, reach=_REACH)}
+    claim = claim_of(record)
+    listed = partial(store.listed, scope, current=False)
+    versions = listed(claim=claim, archived=True) if is_own and claim is not None else []
+    derived = listed(source=record.id, archived=True, limit=_DERIVED) if is_own else []
+    turns = sorted(around.values(), key=lambda each: (each.valid_from, each.id))
+    return Trace(
+        record.id,
+        round(strength(record, now, decay), 6),
+        record.seen_at,
+        record.uses,
+        until(record, decay),
+        _shown(versions, scope),
+        _shown(turns, scope),
+        _shown(derived, scope),
+    )
+
+
+def _shown(records: Iterable[Record], scope: Scope) -> tuple[Kept, ...]:
+    return tuple(to_kept(each) for each in seen(records, scope))
+
+
+@dataclass(frozen=True, slots=True)
+class ItemResult:
+    """What became of one item."""
+
+    index: int
+    op: str
+    ok: bool
+    #: The memories it is about: what was stored, changed, hidden or judged.
+    ids: tuple[str, ...] = ()
+    #: What was wrong, and with which field.
+    error: str = ""
+    field: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What became of the items, in their order."""
+
+    results: tuple[ItemResult, ...]
+    failed: int
+
+
+#: Does one thing with the fields given; the ids it is about.
+_Do = Callable[[str, Mapping[str, Any]], tuple[str, ...]]
+
+
+def _run_all(items: object, do: _Do) -> Batch:
+    """Do all of it, item by item. An error of the store, not of an item, ends it."""
+    if isinstance(items, str | bytes | Mapping) or not isinstance(items, Sequence):
+        raise InvalidInput("items must be a list of objects", field="items")
+    if len(items) > MOST_ITEMS:
+        raise TooLarge(f"items are {len(items)}, the limit is {MOST_ITEMS}", field="items")
+    results = tuple(_run_item(index, item, do) for index, item in enumerate(items))
+    return Batch(results, sum(not each.ok for each in results))
+
+
+def _run_item(index: int, item: object, do: _Do) -> ItemResult:
+    op = item.get("op") if isinstance(item, Mapping) else None
+    name = op if isinstance(op, str) and op in _OPERATIONS else ""
+    try:
+        fields = _check_item(item, name, f"items[{index}]")
+        return ItemResult(index, name, True, do(name, fields))
+    except (InvalidInput, NotFound, Conflict) as error:
+        field = error.field if isinstance(error, InvalidInput) else ""
+        return ItemResult(index, name, False, (), str(error), field)
+
+
+def _check_item(item: object, op: str, where: str) -> dict[str, Any]:
+    if not isinstance(item, Mapping):
+        raise InvalidInput(f"{where} must be an object", field=where)
+    if not op:
+        raise InvalidInput(f"{where}.op must be one of {', '.join(_OPERATIONS)}", field="op")
+    needed, allowed = _OPERATIONS[op]
+    given = {name: value for name, value in item.items() if name != "op"}
+    for name in given:
+        if name not in (*needed, *allowed):
+            raise InvalidInput(
+                f"{where}.{name!s:.64} is not a field of {op}", field=f"{name!s:.64}"
+            )
+    validate.outer_key(given.get("key"))
+    for name in needed:
+        if name not in given:
+            raise InvalidInput(f"{where}.{name} is required", field=name)
+    return given

@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Any
 
 from holdfast.border import validate
-from holdfast.border.origins import lowered
+from holdfast.border.validate import lowered
 from holdfast.border.write_options import Handling, handling, sent
 from holdfast.config import Config, idle
 from holdfast.errors import NotFound

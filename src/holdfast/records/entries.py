@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from holdfast.border.origins import least
-from holdfast.border.validate import Draft
+from holdfast.border.validate import Draft, least
 from holdfast.border.write_options import visibility_of
 from holdfast.errors import NotFound
 from holdfast.index.view import packed

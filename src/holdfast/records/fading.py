@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from holdfast.records.graph.adjacency import (
     DAY_US,
-    GONE,
     edges_until,
     entities_until,
     entity_birth,
@@ -69,20 +68,6 @@ def strength(record: Record, now: datetime, decay: Decay = DECAY) -> float:
 def touched(record: Record, now: datetime, delta: float, decay: Decay = DECAY) -> float:
     """What a touch makes of the strength that a memory has at a time."""
     return min(1.0, max(0.0, strength(record, now, decay) + delta))
-
-
-def is_faded(record: Record, now: datetime, decay: Decay = DECAY) -> bool:
-    """Whether a memory is hidden because nobody saw it for long."""
-    return strength(record, now, decay) < floor(record, decay)
-
-
-def floor(record: Record, decay: Decay = DECAY) -> float:
-    """Under this strength a memory is hidden; 0 for one that never is."""
-    if record.tier == "note":
-        return NOTE_HIDDEN
-    if record.tier != "graph":
-        return 0.0
-    return {"entity": GONE, "relation": decay.minimum_weight}.get(record.kind, 0.0)
 
 
 def until(record: Record, decay: Decay = DECAY) -> datetime | None:

@@ -22,8 +22,14 @@ from holdfast.records.documents.chunks import Chunk, chunks
 from holdfast.records.documents.reading import format_of, read_document
 from holdfast.records.documents.values import Deadline, ReadDocument, ReadLimits
 from holdfast.records.parts import Background
-from holdfast.records.transact import attempts
-from holdfast.records.versions import chain_data, first_id, history_of, newest, versions_of
+from holdfast.records.versions import (
+    attempts,
+    chain_data,
+    first_id,
+    history_of,
+    newest,
+    versions_of,
+)
 from holdfast.store.protocols import Derived, Store
 from holdfast.store.values import LISTED, claim_of_document, claim_of_entry
 from holdfast.types import Metadata, Record, Scope, Version
@@ -231,7 +237,9 @@ class Knowledge(parts.Tier):
         sent = _sent(source, name, format, most=self._reading.bytes)
         made: _Made | None = None
         for since in attempts(self._store, owner):
-            before = self._store.versions(owner, claim_of_document(sent.name), current=True)[-1:]
+            before = self._store.listed(owner, claim=claim_of_document(sent.name), archived=True)[
+                -1:
+            ]
             old = to_document(before[0]) if before else None
             kept = given if metadata is not None or old is None else dict(old.metadata)
             said = (sent.digest, sent.format, kept)
@@ -279,7 +287,7 @@ class Knowledge(parts.Tier):
         whose = parts.origin(origin)
         given = validate.checked_metadata(metadata, "metadata", self._limits, [])
         for since in attempts(self._store, owner):
-            before = self._store.versions(owner, claim_of_entry(name), current=True)[-1:]
+            before = self._store.listed(owner, claim=claim_of_entry(name), archived=True)[-1:]
             old = to_entry(before[0]) if before else None
             kept = given if metadata is not None or old is None else dict(old.metadata)
             if old and (old.value, old.origin, old.metadata) == (said, whose, kept):

@@ -24,8 +24,7 @@ from holdfast.language.statements.values import FactDraft
 from holdfast.records import parts
 from holdfast.records.graph.check import choice
 from holdfast.records.parts import Background
-from holdfast.records.transact import attempts
-from holdfast.records.versions import chain_data
+from holdfast.records.versions import attempts, chain_data
 from holdfast.store.protocols import Derived, Store
 from holdfast.types import Event, Metadata, Record, Scope
 

@@ -22,7 +22,7 @@ from holdfast.records import parts
 from holdfast.records.graph.adjacency import Entity, Span, us
 from holdfast.records.graph.follow import Graphs
 from holdfast.records.parts import Background
-from holdfast.records.transact import attempts, once
+from holdfast.records.versions import attempts, once
 from holdfast.store.protocols import Derived, Store
 from holdfast.types import Record, Scope
 

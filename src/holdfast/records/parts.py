@@ -8,7 +8,7 @@ from hashlib import blake2b
 from typing import Any, Protocol
 
 from holdfast.border import validate
-from holdfast.border.origins import ORIGINS, least, whose
+from holdfast.border.validate import ORIGINS, least, whose
 from holdfast.config import Limits
 from holdfast.errors import InvalidInput, NotFound, TooLarge
 from holdfast.index.view import packed

@@ -16,8 +16,7 @@ from holdfast.border import validate
 from holdfast.errors import InvalidInput, NotFound
 from holdfast.records import parts
 from holdfast.records.graph.check import choice
-from holdfast.records.transact import attempts, once
-from holdfast.records.versions import chain_data, first_id, newest
+from holdfast.records.versions import attempts, chain_data, first_id, newest, once
 from holdfast.store.protocols import Derived
 from holdfast.types import Metadata, Record, Scope
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from holdfast.border import validate
 from holdfast.border.write_options import AGENT_ONLY
 from holdfast.errors import InvalidInput
-from holdfast.index.follow import Follower, InUse, Owner, owner_of
+from holdfast.index.resident import Follower, InUse, Owner, owner_of
 from holdfast.language.regex import regex
 from holdfast.language.sentences import DENSE_STOPS, STOPS
 from holdfast.language.statements.values import BY_USER, CATEGORIES
@@ -33,8 +33,7 @@ from holdfast.records.profile_fields import (
     fields,
     versions_by_claim,
 )
-from holdfast.records.transact import attempts
-from holdfast.records.versions import chain_data
+from holdfast.records.versions import attempts, chain_data
 from holdfast.store.protocols import Change, Store
 from holdfast.types import Record, Scope
 

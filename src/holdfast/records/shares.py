@@ -16,10 +16,10 @@ from types import MappingProxyType
 from holdfast.border import validate
 from holdfast.border.ids import Ids
 from holdfast.errors import Conflict, InvalidInput
-from holdfast.index.follow import head_of
+from holdfast.index.resident import head_of
 from holdfast.index.view import ViewPart
 from holdfast.records import parts
-from holdfast.records.transact import once
+from holdfast.records.versions import once
 from holdfast.store.protocols import Share, Store
 from holdfast.types import TEAM, Role, Scope
 

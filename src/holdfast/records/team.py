@@ -16,13 +16,12 @@ from typing import Any
 
 from holdfast.border import validate
 from holdfast.border.ids import Ids
-from holdfast.border.origins import least
+from holdfast.border.validate import least
 from holdfast.errors import InvalidInput, NotFound, TooLarge
 from holdfast.records import parts
 from holdfast.records.graph.check import choice
 from holdfast.records.parts import Background
-from holdfast.records.transact import attempts
-from holdfast.records.versions import chain_data, first_id, history_of, versions_of
+from holdfast.records.versions import attempts, chain_data, first_id, history_of, versions_of
 from holdfast.store.protocols import Derived, Store
 from holdfast.types import TEAM, Hit, Record, Scope, Version
 
@@ -218,7 +217,7 @@ class Team(parts.Tier):
         id = validate.record_id(id)
         found = [each for each in self._store.get(owner, [id]) if _is_seen(each, asker)]
         if found and found[0].known_to is not None:
-            found = self._store.versions(owner, first_id(found[0]), current=True)
+            found = self._store.listed(owner, claim=first_id(found[0]), archived=True)
         if not found:
             raise NotFound(f"there is no entry {id!r} in this workspace")
         return found[-1]

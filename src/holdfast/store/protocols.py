@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from holdfast.settings import Index
 from holdfast.store.values import (
+    ALL_KEYS,
     EXTERNAL,
     FOREVER_US,
     Answered,
@@ -43,6 +44,7 @@ from holdfast.store.values import (
     Growth,
     Happened,
     Head,
+    Health,
     IndexedRow,
     KeptIndex,
     KeyUse,
@@ -54,14 +56,12 @@ from holdfast.store.values import (
     News,
     Progress,
     QueueCounts,
-    ServerState,
     Share,
     SignRows,
     Space,
     Spent,
     Spot,
     StoredKey,
-    Trouble,
     Vector,
     VectorRows,
     Verified,
@@ -74,6 +74,7 @@ from holdfast.store.values import (
 from holdfast.types import Event, Finding, Job, Record, Scope, Version
 
 __all__ = [
+    "ALL_KEYS",
     "EXTERNAL",
     "FOREVER_US",
     "Answered",
@@ -94,6 +95,7 @@ __all__ = [
     "DumpedTrust",
     "DumpedVectors",
     "Head",
+    "Health",
     "IndexedRow",
     "KeptIndex",
     "KeyUse",
@@ -102,7 +104,6 @@ __all__ = [
     "LogEntry",
     "Progress",
     "QueueCounts",
-    "ServerState",
     "Share",
     "Space",
     "Spending",
@@ -150,10 +151,6 @@ class Listing(Protocol):
         """A turn with those of its session that arrived up to `reach` places before and after it,
         in the order they arrived; [] for what is no turn. Whoever the scope names: not filtered by
         agent."""
-
-    def derived_from(self, scope: Scope, id: str, *, limit: int) -> list[Record]:
-        """What was derived from a turn, those learned first first, also what holds no longer. Not
-        filtered by agent."""
 
     def growth(self, scope: Scope, *, since: datetime | None = None) -> list[Growth]:
         """How many records were learned since a time, or ever, by day (UTC) and tier, in this
@@ -205,17 +202,15 @@ class RecordLife(Protocol):
         valid_to: datetime | None,
         reason: str = "",
         action: str = "invalidated",
+        ended: bool = False,
     ) -> list[str]:
         """Let records hold no longer than `valid_to`, known from `at` on: those still open. None
         ends before it began. Without a time those that ended, by this or by what superseded them,
-        hold without an end again: they are "reopened"."""
+        hold without an end again: they are "reopened".
 
-    def shorten(
-        self, scope: Scope, ids: Sequence[str], *, at: datetime, valid_to: datetime, reason: str
-    ) -> list[str]:
-        """Let records that have an end hold no longer than `valid_to`: those that held for longer.
-        When their end became known stays as it is, and how they ended: a line in the history says
-        it once more. What `Derived.shortens` names is shortened so by what is stored."""
+        `ended`: instead those that have an end and held for longer. When it became known stays as
+        it is, and how they ended: a line in the history says it once more. What `Derived.shortens`
+        names is shortened so by what is stored."""
 
 
 class Sharing(Protocol):
@@ -240,11 +235,8 @@ class Spending(Protocol):
     """What models have cost. By owner, or by key, and day; not part of an export."""
 
     def spent(self, payer: Scope | str | None, day: date) -> Spent:
-        """What was charged for a day: to an owner, to the key with this id, or (None) to all owners
-        together."""
-
-    def spent_by_keys(self, day: date) -> dict[str, Spent]:
-        """By id of a key, what was charged to it for a day; no key without."""
+        """What was charged for a day: to an owner, to the key with this id, to all keys together
+        (`ALL_KEYS`), or (None) to all owners together."""
 
     def charge(
         self,
@@ -277,11 +269,11 @@ class Keys(Protocol):
 class Answers(Protocol):
     """Answers that were given under an idempotency key, of one owner; in no dump."""
 
-    def answer(self, scope: Scope, key: str) -> Answered | None:
-        """What was answered under a key."""
-
-    def keep_answer(self, scope: Scope, key: str, answered: Answered, *, at: datetime) -> Answered:
-        """Keep an answer, unless there is one under this key: the first stays. The one kept."""
+    def answer(
+        self, scope: Scope, key: str, new: Answered | None = None, *, at: datetime | None = None
+    ) -> Answered | None:
+        """What was answered under a key; None if nothing was. A new answer is kept, from a time on,
+        unless there is one under this key: the first stays, and is given."""
 
     def once(
         self, scope: Scope, key: str, noted: Answered, *, at: datetime
@@ -323,17 +315,14 @@ class Hooks(Protocol):
         it and has changed since comes twice with one number, "stored" first. A use that was
         followed by another act is left out. What was wiped is not told."""
 
-    def put_hook(self, hook: Webhook, *, was: Webhook | None = None) -> bool:
+    def put_hook(self, hook: Webhook | None, *, was: Webhook | None = None) -> bool:
         """Store a new webhook; what happened before is not told to it. With `was` store how it
         fares (failures, since when, due, error, disabled), if it still fares as it did: so of
-        several who take it one gets it. False when there is one with its id already, or none that
-        is as it was."""
+        several who take it one gets it. None for `was`, however it fares by now, removes it. False
+        when there is one with its id already, or none that is as it was."""
 
     def hooks(self, *, workspace: str | None = None) -> list[Webhook]:
         """Webhooks, oldest first: of all or of one workspace, disabled ones too."""
-
-    def remove_hook(self, id: str) -> bool:
-        """Remove a webhook; False when there is none."""
 
     def news(self, hook: str, *, limit: int = 100) -> list[News]:
         """Owners of whom a webhook was not told everything, in their order."""
@@ -355,13 +344,9 @@ class Chores(Protocol):
     def chores(self) -> dict[str, datetime]:
         """By name, in their order, when each was last begun."""
 
-    def trouble(self) -> Trouble | None:
-        """Why nothing can be stored just now, or not all can be read; None if nothing is known to
-        be wrong. Cheap, and without a write."""
-
-    def servers(self) -> list[ServerState]:
-        """The servers that answer reads, as they last were, the one that takes writes first; none
-        where that is the only one."""
+    def health(self) -> Health:
+        """What is known to be wrong, and how the servers fare that answer reads. Cheap, and without
+        a write."""
 
     def secret(self, name: str) -> bytes:
         """32 random bytes, made when first asked for, the same ever after; in no dump."""
@@ -408,13 +393,11 @@ class Log(Protocol):
         after: int = 0,
         limit: int | None = None,
         session: str | None = None,
+        key: str | None = None,
     ) -> list[Event]:
-        """The events with these ids, in that order; or without ids those in order of arrival, after
-        an arrival number, of all sessions or of one, `limit` at most. Unknown and forgotten ones
-        are left out."""
-
-    def events_of_key(self, scope: Scope, key: str) -> tuple[str, ...]:
-        """The ids that a key of this owner stands for, forgotten ones too; () if unknown."""
+        """The events with these ids, in that order; or those that a key of this owner stands for;
+        or without either those in order of arrival, after an arrival number, of all sessions or of
+        one, `limit` at most. Unknown and forgotten ones are left out."""
 
 
 class Records(Protocol):
@@ -424,23 +407,24 @@ class Records(Protocol):
         """The records with these ids, in that order; unknown ones left out, and forgotten ones:
         `hidden` is for the worker, which needs them as well."""
 
-    def listed(
+    def listed(  # noqa: PLR0913 (what can be asked for)
         self,
         scope: Scope,
         *,
-        tier: str,
+        tier: str | None = None,
         kind: str | None = None,
+        claim: str | None = None,
+        source: str | None = None,
         current: bool = True,
         archived: bool = False,
+        hidden: bool = False,
         limit: int = 100_000,
     ) -> list[Record]:
-        """The records of a tier, those learned first first. `current`: without those that ended;
-        `archived`: with those put aside; forgotten ones are left out in any case."""
-
-    def versions(self, scope: Scope, claim: str, *, current: bool = False) -> list[Record]:
-        """The versions of a claim (`claim_of`), those learned first first, of several learned at
-        once those stored first; also those put aside. `current`: without those that ended;
-        forgotten ones are left out in any case."""
+        """Records, those learned first first: of a tier, the versions of a claim (`claim_of`; of
+        several learned at once those stored first), or what was derived from a turn; one of these
+        is named. `current`: without those that ended; `archived`: with those put aside. Forgotten
+        ones are left out; `hidden`: they alone, as they were, to see to what is left and not to be
+        shown. Not filtered by agent."""
 
     def put(
         self,
@@ -472,10 +456,6 @@ class Records(Protocol):
     def forgotten_times(self, scope: Scope, ids: Sequence[str]) -> dict[str, datetime]:
         """Which of these were forgotten for their own sake, and since when; wiped ones too: what
         nobody wants is not to be learned again."""
-
-    def hidden_records(self, scope: Scope, id: str) -> list[Record]:
-        """A record that was forgotten, as it was, and what was derived from it and is hidden, those
-        learned first first: to see to what is left, not to be shown."""
 
     def history(self, scope: Scope, record: str) -> list[Version]:
         """What happened to a record, oldest first, with the reasons; contents are withheld while it
@@ -596,10 +576,7 @@ class LargeOwners(Protocol):
         """Let the documents of an owner be named, if it is large; how many more there are now."""
 
     def large_owner(self, scope: Scope, space: Space) -> LargeOwner | None:
-        """How far its documents can be named; None: not at all."""
-
-    def large(self, scope: Scope, space: Space) -> AbstractContextManager[LargeReader]:
-        """For an owner whose documents can be named."""
+        """How far its documents can be named, and how they are; None: not at all."""
 
 
 class Queue(Protocol):
@@ -737,14 +714,14 @@ class Upkeep(Protocol):
     def check(self, derive: Derive) -> list[Finding]:
         """Look at every invariant."""
 
-    def use_terms(self, version: int, derive: Derive) -> int:
-        """Make index rows anew if another version of the recipe made them, and the derived records
-        that are missing; how many changed."""
-
-    def rebuild(self, derive: Derive, *, steps: Sequence[str]) -> int:
+    def rebuild(
+        self, derive: Derive, *, steps: Sequence[str] = (), terms: int | None = None
+    ) -> int:
         """Derive records and index rows anew from the events, drop derived rows without a source,
         and queue the vectors that are missing; how many rows were mended. What was forgotten for
-        its own sake and wiped does not come back."""
+        its own sake and wiped does not come back. `terms`, a version of the recipe of index rows:
+        only if another version made them, and then only these and derived records that are
+        missing."""
 
     def backup(self, path: Path, *, progress: Progress | None = None) -> None:
         """Copy the store to a new file while it is in use, verify the copy and seal it with its

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.types import TEAM, ApiKey, Event, Metadata, Record, Role, Scope
+
+if TYPE_CHECKING:
+    from holdfast.store.protocols import LargeReader
 
 # ----------------------------------------------------------------------
 # What happens to an owner's memories, as it is told to others: values that go in and out of a
@@ -343,7 +347,8 @@ class Frequency(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LargeOwner:
-    """How far the documents of a large owner can be named, and what there is of them."""
+    """How far the documents of a large owner can be named, what there is of them, and how they are
+    named."""
 
     change: int
     vector_change: int
@@ -351,6 +356,8 @@ class LargeOwner:
     people: Counted
     windows: Counted
     sessions: Counted
+    #: For as long as it is open it sees one moment.
+    reader: Callable[[], AbstractContextManager[LargeReader]] = field(repr=False, compare=False)
 
 
 class Spot(NamedTuple):
@@ -418,6 +425,21 @@ class ServerState:
     behind_bytes: int = 0
     #: Why it answers none now; "" if it does.
     words: str = ""
+
+
+class Health(NamedTuple):
+    """How a store is."""
+
+    #: Why nothing can be stored just now, or not all can be read; None: nothing is known to be
+    #: wrong.
+    trouble: Trouble | None = None
+    #: Those that answer reads, as they last were, the one that takes writes first; none where that
+    #: is the only one.
+    servers: tuple[ServerState, ...] = ()
+
+
+#: Who pays: all keys together.
+ALL_KEYS = "*"
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from datetime import date, datetime
 
 from holdfast.errors import HoldfastError, InvalidInput, NotFound
 from holdfast.records.fading import BLAMED, PRAISED, USED, strength, touched
-from holdfast.records.transact import once
+from holdfast.records.versions import once
 from holdfast.settings import DECAY, Decay
 from holdfast.store.protocols import Store
 from holdfast.types import Hit, Record, Scope

@@ -17,7 +17,7 @@ from types import MappingProxyType
 
 from holdfast.errors import InvalidInput, StoreError
 from holdfast.index.packed import keep_grown
-from holdfast.records.transact import exists
+from holdfast.records.versions import exists
 from holdfast.store.protocols import Derived, Store
 from holdfast.types import Record, Scope
 from holdfast.upkeep import consolidate

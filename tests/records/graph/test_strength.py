@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from holdfast.records.graph.adjacency import (
-    FADED,
     GONE,
     edges_until,
     entities_until,
     of_edge,
     of_entity,
 )
+from holdfast.settings import DECAY
 from holdfast.upkeep.feedback import feedback
 from tests.records.graph.hearing import ANN, Heard
 
@@ -67,7 +67,7 @@ def test_many_are_judged_as_one_by_one(full: float) -> None:
     now = 1_000 * DAY_US
     seen = now - np.arange(0, 310 * DAY_US, DAY_US // 7, dtype=np.int64)
     each = np.full(len(seen), full)
-    strong = [of_edge(int(one), now, full) >= FADED for one in seen]
+    strong = [of_edge(int(one), now, full) >= DECAY.minimum_weight for one in seen]
     assert (edges_until(seen, each) >= now).tolist() == strong
     live = [of_entity(1, int(one), now, full) >= GONE for one in seen]
     assert (entities_until(seen, each) >= now).tolist() == live

@@ -65,7 +65,7 @@ def test_the_commands_of_a_howto_work_one_after_another(name: str, tmp_path: Pat
         (tmp_path / "chat.jsonl").write_text(messages)
     script = [
         "set -e -o pipefail",
-        f'holdfast() {{ {sys.executable} -m holdfast.service.cli "$@"; }}',
+        f'holdfast() {{ {sys.executable} -m holdfast "$@"; }}',
         'holdfast remember "Ann lives in Lisbon." --user ann',
         *re.findall(r"```sh\n(.*?)```", text, re.DOTALL),
     ]

@@ -42,7 +42,7 @@ class World:
         return self.client.post(path, json={"model": model, **said, **body}, headers=headers)
 
     def spent(self, key: ApiKey, day: Any = TODAY) -> Spent:
-        return self.memory.store.spent_by_keys(day).get(key.id, Spent())
+        return self.memory.store.spent(key.id, day)
 
     def expect(self, key: ApiKey, spent: Spent, day: Any = TODAY) -> None:
         """What a call took is written when its answer is through."""

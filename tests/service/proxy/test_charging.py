@@ -47,7 +47,7 @@ class Live:
 
     def spent(self, key: ApiKey) -> Spent:
         day = datetime.now(UTC).date()
-        return self.memory.store.spent_by_keys(day).get(key.id, Spent())
+        return self.memory.store.spent(key.id, day)
 
     def models(self, secret: str) -> int:
         """The status of another call."""
@@ -112,7 +112,7 @@ def test_what_waits_to_be_counted_is_written_at_the_end(
         key, secret = here.key()
         assert [here.call(secret).status_code for _ in range(3)] == [200] * 3
     with holdfast.open(tmp_path / "m.db", embedder=HashEmbedder(), worker=False) as memory:
-        assert memory.store.spent_by_keys(TODAY) == {key.id: Spent(3, 210, 90)}
+        assert memory.store.spent(key.id, TODAY) == Spent(3, 210, 90)
 
 
 @pytest.mark.parametrize("most", [3000, 200, 20])
@@ -203,7 +203,7 @@ def test_a_half_that_the_model_does_not_say_is_estimated(
                 here.call(secret, content=question, stream=stream, tells=tells)
     with holdfast.open(tmp_path / "m.db", embedder=HashEmbedder(), worker=False) as memory:
         for key, _ in keys:
-            spent, expected = memory.store.spent_by_keys(TODAY)[key.id], len(question) / 4
+            spent, expected = memory.store.spent(key.id, TODAY), len(question) / 4
             assert spent.calls == 2
             assert expected <= spent.prompt_tokens - 7 <= 1.2 * expected
             assert expected <= spent.answer_tokens - 3 <= 1.2 * expected

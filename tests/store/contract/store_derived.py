@@ -266,20 +266,34 @@ class VersionSuite:
         learn(store, ANN, first, a_fact(70))
         learn(store, ANN, *later, at=NOON + timedelta(days=1))
         learn(store, BOB, a_fact(59))
-        numbers = [int(each.id, 16) for each in store.versions(ANN, first.id)]
+        numbers = [
+            int(each.id, 16)
+            for each in store.listed(ANN, claim=first.id, current=False, archived=True)
+        ]
         assert numbers == [59, 58, 57]
-        assert [each.id for each in store.versions(ANN, first.id, current=True)] == [later[-1].id]
+        assert [each.id for each in store.listed(ANN, claim=first.id, archived=True)] == [
+            later[-1].id
+        ]
         store.archive(ANN, [first.id], at=NOON, reason="old")
         store.forget(ANN, [later[-1].id], at=NOON)
-        assert [int(each.id, 16) for each in store.versions(ANN, first.id)] == [59, 58]
-        assert store.versions(ANN, first.id, current=True) == []
-        assert store.versions(ANN, "nobody said it") == store.versions(OTHER_ANN, first.id) == []
+        assert [
+            int(each.id, 16)
+            for each in store.listed(ANN, claim=first.id, current=False, archived=True)
+        ] == [59, 58]
+        assert store.listed(ANN, claim=first.id, archived=True) == []
+        assert (
+            store.listed(ANN, claim="nobody said it", current=False, archived=True)
+            == store.listed(OTHER_ANN, claim=first.id, current=False, archived=True)
+            == []
+        )
 
     def test_a_version_that_is_put_again_may_be_one_of_another_claim(self, store: Store) -> None:
         learn(store, ANN, a_fact(50))
         learn(store, ANN, a_fact(50, data={"claim": "c" * 32}))
-        assert store.versions(ANN, a_fact(50).id) == []
-        assert [each.id for each in store.versions(ANN, "c" * 32)] == [a_fact(50).id]
+        assert store.listed(ANN, claim=a_fact(50).id, current=False, archived=True) == []
+        assert [
+            each.id for each in store.listed(ANN, claim="c" * 32, current=False, archived=True)
+        ] == [a_fact(50).id]
 
     def test_documents_and_entries_are_versions_of_their_name_and_key(self, store: Store) -> None:
         kept: dict[str, Any] = {
@@ -288,6 +302,10 @@ class VersionSuite:
         }
         learn(store, ANN, a_fact(50, kind="document", **kept), a_fact(51, kind="entry", **kept))
         learn(store, ANN, a_name(52, data={"claim": "f" * 32}))
-        assert [each.id for each in store.versions(ANN, "document:n")] == [a_fact(50).id]
-        assert [each.id for each in store.versions(ANN, "entry:k")] == [a_fact(51).id]
-        assert store.versions(ANN, "f" * 32) == []
+        assert [
+            each.id for each in store.listed(ANN, claim="document:n", current=False, archived=True)
+        ] == [a_fact(50).id]
+        assert [
+            each.id for each in store.listed(ANN, claim="entry:k", current=False, archived=True)
+        ] == [a_fact(51).id]
+        assert store.listed(ANN, claim="f" * 32, current=False, archived=True) == []

@@ -9,7 +9,7 @@ from datetime import date, timedelta
 import pytest
 
 from holdfast.records.entries import index_row, status_of
-from holdfast.store.protocols import DumpedEvent, Spent, Store
+from holdfast.store.protocols import ALL_KEYS, DumpedEvent, Spent, Store
 from holdfast.testing.store_builders import (
     ANN,
     BOB,
@@ -348,13 +348,14 @@ class SpendingSuite:
 
     def test_charges_add_up_by_key_and_day(self, store: Store) -> None:
         today, tomorrow = date(2026, 3, 1), date(2026, 3, 2)
-        assert store.spent_by_keys(today) == {}
+        assert store.spent(ALL_KEYS, today) == Spent()
         store.charge("k1", today, calls=1, prompt_tokens=1000, answer_tokens=50, cost=0.25)
         store.charge("k1", today, prompt_tokens=-200, answer_tokens=-90, cost=0.5)
         store.charge("k11", today, calls=2, prompt_tokens=-5)
         store.charge("k1", tomorrow, calls=7)
-        assert store.spent_by_keys(today) == {"k1": Spent(1, 800, 0, 0.75), "k11": Spent(2)}
+        assert store.spent(ALL_KEYS, today) == Spent(3, 800, 0, 0.75)
         assert store.spent("k1", today) == Spent(1, 800, 0, 0.75)
+        assert store.spent("k11", today) == Spent(2)
         assert store.spent("k11", tomorrow) == Spent()
         assert store.spent(ANN, today) == Spent(), "a key is nobody's"
 
@@ -364,13 +365,13 @@ class SpendingSuite:
                 store.charge("k1", date(2026, 3, 1), answer_tokens=3)
 
         in_threads(work, 4)
-        assert store.spent_by_keys(date(2026, 3, 1)) == {"k1": Spent(answer_tokens=300)}
+        assert store.spent("k1", date(2026, 3, 1)) == Spent(answer_tokens=300)
 
     def test_what_a_key_spent_long_ago_is_forgotten_and_the_rest_is_not(self, store: Store) -> None:
         for day in (date(2026, 1, 1), date(2026, 3, 1), date(2026, 3, 9)):
             store.charge("k1", day, calls=1)
-        assert store.spent_by_keys(date(2026, 1, 1)) == {}
-        assert store.spent_by_keys(date(2026, 3, 1)) == {"k1": Spent(calls=1)}
+        assert store.spent("k1", date(2026, 1, 1)) == Spent()
+        assert store.spent("k1", date(2026, 3, 1)) == Spent(calls=1)
 
     def test_spending_is_not_part_of_a_dump(self, store: Store) -> None:
         store.charge(ANN, date(2026, 3, 1), calls=1)

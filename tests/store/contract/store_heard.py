@@ -236,7 +236,7 @@ class HeardSuite:
         store.finish(jobs, space=new.id, vectors=vectors)
         assert store.promote(new.id)
         assert store.rebuild(index_row, steps=[f"embed:{new.id}"]) == 0
-        assert store.use_terms(2, index_row) == 0
+        assert store.rebuild(index_row, terms=2) == 0
         assert (store.jobs(), ill(store)) == ([], [])
 
     def test_another_text_of_what_was_heard_disturbs_no_index(self, store: Store) -> None:

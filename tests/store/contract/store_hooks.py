@@ -210,8 +210,8 @@ class HookSuite:
     def test_one_that_is_removed_is_gone(self, store: Store) -> None:
         put(store, ANN, an_entry(1))
         store.put_hook(a_hook())
-        assert store.remove_hook("hook-1")
-        assert not store.remove_hook("hook-1")
+        assert store.put_hook(None, was=a_hook())
+        assert not store.put_hook(None, was=a_hook())
         assert store.hooks() == []
         assert store.news("hook-1") == []
 

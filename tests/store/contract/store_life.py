@@ -244,7 +244,9 @@ class LifeSuite:
 
         def shorten(scope: Scope, *given: str) -> list[str]:
             until = NOON + DAY
-            return store.shorten(scope, given, at=LATE + DAY, valid_to=until, reason="told late")
+            return store.end(
+                scope, given, at=LATE + DAY, valid_to=until, reason="told late", ended=True
+            )
 
         assert shorten(BOB, *ids) == []
         assert shorten(ANN, *ids, "f" * 32) == [ids[0], ids[2]]
@@ -254,7 +256,7 @@ class LifeSuite:
         assert the(store, 51).valid_to is None
         assert actions(store, FACT)[-2:] == ["invalidated", "invalidated"]
         assert actions(store, ids[2])[-1] == "superseded"
-        store.shorten(ANN, [FACT], at=LATE, valid_to=NOON - DAY, reason="")
+        store.end(ANN, [FACT], at=LATE, valid_to=NOON - DAY, reason="", ended=True)
         assert the(store, 50).valid_to == the(store, 50).valid_from, "none ends before it began"
 
     def test_what_is_told_late_shortens_what_it_names(self, store: Store) -> None:

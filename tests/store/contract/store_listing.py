@@ -114,11 +114,18 @@ class ListingSuite:
         learn(store, ANN, a_fact(3, sources=(first,)), a_fact(4, sources=(f"{2:032x}",)))
         later = NOON + _MINUTE
         learn(store, ANN, a_fact(5, sources=(f"{2:032x}", first)), at=later)
-        assert _numbers(store.derived_from(ANN, first, limit=9)) == [3, 5]
-        assert _numbers(store.derived_from(ANN, first, limit=1)) == [3]
-        assert store.derived_from(BOB, first, limit=9) == []
+        assert _numbers(store.listed(ANN, source=first, current=False, archived=True, limit=9)) == [
+            3,
+            5,
+        ]
+        assert _numbers(store.listed(ANN, source=first, current=False, archived=True, limit=1)) == [
+            3
+        ]
+        assert store.listed(BOB, source=first, current=False, archived=True, limit=9) == []
         store.forget(ANN, [f"{3:032x}"], at=NOON)
-        assert _numbers(store.derived_from(ANN, first, limit=9)) == [5]
+        assert _numbers(store.listed(ANN, source=first, current=False, archived=True, limit=9)) == [
+            5
+        ]
 
     def test_an_agent_sees_its_own_and_nobodys(self, store: Store) -> None:
         _said(store, 1, agent="a")

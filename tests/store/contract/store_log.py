@@ -171,9 +171,9 @@ class LogSuite:
         key = KeyUse(EXTERNAL + "mail 7", b"body")
         for number in (1, 2):  # The second stores nothing.
             store.append(ANN, [an_entry(number)], known_at=NOON, steps=[], key=key)
-        assert store.events_of_key(ANN, key.key) == (an_entry(1).id,)
-        assert store.events_of_key(ANN, "another") == ()
-        assert store.events_of_key(BOB, key.key) == ()
+        assert [each.id for each in store.events(ANN, key=key.key)] == [an_entry(1).id]
+        assert store.events(ANN, key="another") == []
+        assert store.events(BOB, key=key.key) == []
         with pytest.raises(Conflict):
             store.append(ANN, [an_entry(3)], known_at=NOON, steps=[], key=KeyUse(key.key, b"other"))
 
@@ -184,13 +184,13 @@ class LogSuite:
         for number, key in enumerate((kept, dropped), start=1):
             store.append(ANN, [an_entry(number)], known_at=NOON, steps=[], key=key)
         assert store.wipe(keys_before=NOON + timedelta(days=900)) == 1
-        assert store.events_of_key(ANN, kept.key) == (an_entry(1).id,)
+        assert [each.id for each in store.events(ANN, key=kept.key)] == [an_entry(1).id]
         store.forget(ANN, [an_entry(1).id], at=NOON)
         again = store.append(
             ANN, [an_entry(5)], known_at=NOON, steps=[], key=KeyUse(kept.key, b"other")
         )
         assert (again.events, again.duplicate) == ((an_entry(5).id,), False)
-        assert store.events_of_key(ANN, kept.key) == (an_entry(5).id,)
+        assert [each.id for each in store.events(ANN, key=kept.key)] == [an_entry(5).id]
 
 
 class RecordSuite:
@@ -226,15 +226,14 @@ class RecordSuite:
         kept, gone = put(store, ANN, an_entry(1), an_entry(2))
         learn(store, ANN, a_fact(50, gone), a_fact(51, kept, gone), a_fact(52))
         before = store.get(ANN, [gone, a_fact(50).id])
-        assert store.hidden_records(ANN, gone) == []
+        assert store.listed(ANN, source=gone, hidden=True) == []
         store.forget(ANN, [gone], at=NOON)
-        hidden = store.hidden_records(ANN, gone)
-        assert sorted(hidden, key=lambda each: each.tier) == before[::-1]
-        assert store.hidden_records(ANN, a_fact(50).id) == [before[1]]
+        assert store.get(ANN, [gone], hidden=True) == before[:1]
+        assert store.listed(ANN, source=gone, hidden=True) == before[1:]
         for scope, id in ((BOB, gone), (OTHER_ANN, gone), (ANN, kept), (ANN, "no id")):
-            assert store.hidden_records(scope, id) == []
+            assert store.listed(scope, source=id, hidden=True) == []
         store.forget(ANN, [gone], at=NOON, undo=True)
-        assert store.hidden_records(ANN, gone) == []
+        assert store.listed(ANN, source=gone, hidden=True) == []
 
     def test_forget_and_restore_undo_each_other(self, store: Store) -> None:
         (event,) = put(store, ANN, an_entry(1))

@@ -25,39 +25,39 @@ class AnswerSuite:
     def test_the_first_answer_stays(self, store: Store) -> None:
         first, second = Answered(b"asked", 201, b'{"id":1}'), Answered(b"other", 200, b"{}")
         assert store.answer(ANN, "k") is None
-        assert store.keep_answer(ANN, "k", first, at=NOON) == first
-        assert store.keep_answer(ANN, "k", second, at=NOON) == first
+        assert store.answer(ANN, "k", first, at=NOON) == first
+        assert store.answer(ANN, "k", second, at=NOON) == first
         assert store.answer(ANN, "k") == first
-        assert store.keep_answer(ANN, "k2", second, at=NOON) == second
+        assert store.answer(ANN, "k2", second, at=NOON) == second
 
     def test_of_many_who_keep_one_all_are_told_the_same(self, store: Store) -> None:
         mine = iter([Answered(b"asked", 200, bytes([number])) for number in range(8)])
-        told: list[Answered] = []
-        in_threads(lambda: told.append(store.keep_answer(ANN, "k", next(mine), at=NOON)), count=8)
+        told: list[Answered | None] = []
+        in_threads(lambda: told.append(store.answer(ANN, "k", next(mine), at=NOON)), count=8)
         assert len(told) == 8
         assert set(told) == {store.answer(ANN, "k")}
 
     def test_no_answer_crosses_a_scope(self, store: Store) -> None:
-        store.keep_answer(ANN, "k", Answered(b"asked", 200, b"{}"), at=NOON)
+        store.answer(ANN, "k", Answered(b"asked", 200, b"{}"), at=NOON)
         assert store.answer(BOB, "k") is None
         assert store.answer(OTHER_ANN, "k") is None
         assert store.answer(replace(ANN, agent="a", session="s"), "k") is not None
 
     def test_old_answers_go_with_old_keys(self, store: Store) -> None:
-        store.keep_answer(ANN, "old", Answered(b"asked", 200, b"{}"), at=NOON)
-        store.keep_answer(ANN, "new", Answered(b"asked", 200, b"{}"), at=NOON + timedelta(days=1))
+        store.answer(ANN, "old", Answered(b"asked", 200, b"{}"), at=NOON)
+        store.answer(ANN, "new", Answered(b"asked", 200, b"{}"), at=NOON + timedelta(days=1))
         assert store.wipe(keys_before=NOON) == 0
         assert store.wipe(keys_before=NOON + timedelta(hours=1)) == 1
         assert store.answer(ANN, "old") is None
         assert store.answer(ANN, "new") is not None
 
     def test_answers_are_not_part_of_a_dump(self, store: Store) -> None:
-        store.keep_answer(ANN, "k", Answered(b"asked", 200, b"{}"), at=NOON)
+        store.answer(ANN, "k", Answered(b"asked", 200, b"{}"), at=NOON)
         assert list(store.dump()) == []
 
     def test_an_erased_owner_has_no_answer(self, store: Store) -> None:
         for scope in (ANN, BOB):
-            store.keep_answer(scope, "k", Answered(b"asked", 200, b"{}"), at=NOON)
+            store.answer(scope, "k", Answered(b"asked", 200, b"{}"), at=NOON)
         assert store.erase(ANN, at=NOON)["answers"] == 1
         assert store.answer(ANN, "k") is None
         assert store.answer(BOB, "k") is not None

@@ -303,7 +303,7 @@ def everything(store: Store, scope: Scope) -> list[str]:
     store.put_share(a_share(1, scope))
     name = f"{scope.workspace}/{scope.user}"
     store.put_key(StoredKey(ApiKey(name, scope.workspace, scope.user, "read", NOON), name.encode()))
-    store.keep_answer(scope, "k", Answered(b"asked", 200, b"{}"), at=NOON)
+    store.answer(scope, "k", Answered(b"asked", 200, b"{}"), at=NOON)
     store.put_hook(Webhook(name, scope.workspace, scope.user, "https://x/", (), NOON, secret=b"s"))
     store.keep_index(scope, store.head(scope), [b"piece", b"another"])
     return [*events, a_fact(60).id, a_fact(61).id]

@@ -130,10 +130,13 @@ class UpkeepSuite:
         assert list(store.dump()) == before
 
     def test_another_recipe_makes_index_rows_anew_once(self, store: Store) -> None:
+        def by_content(each: Event | Record) -> IndexedRow:
+            return IndexedRow(*packed([each.content]), "turn")
+
         fill(store)
-        assert store.use_terms(1, index_row) == 0
-        assert store.use_terms(2, lambda each: IndexedRow(*packed([each.content]), "turn")) == 7
-        assert store.use_terms(2, index_row) == 0
+        assert store.rebuild(index_row, terms=1) == 0
+        assert store.rebuild(by_content, terms=2) == 7
+        assert store.rebuild(index_row, terms=2) == 0
         changed = {int(change.id, 16): change for change in store.changes(ANN, after=0)}
         assert changed[1].terms == packed(["I drink tea."])[0]
 
@@ -199,7 +202,7 @@ class UpkeepSuite:
 
         assert [each for each in store.check(derive) if not each.ok] == []
         assert store.rebuild(derive, steps=[EMBED]) == 0
-        assert store.use_terms(9, derive) == 0
+        assert store.rebuild(derive, terms=9) == 0
         assert store.listed(ANN, tier="fact", current=False) == []
 
     def test_what_an_event_gives_is_loaded_with_it(self, store: Store) -> None:

@@ -12,7 +12,7 @@
 
 So short memories are all in full, and of long ones a budget holds many, of which the first can be
 read. The formats differ in what a memory costs and in how it is written (safe.py, astra.py,
-deerflow_map.py), not in what is chosen.
+recall/deerflow.py), not in what is chosen.
 """
 
 from __future__ import annotations
@@ -27,10 +27,9 @@ from holdfast.language.questions import classify
 from holdfast.language.terms import terms
 from holdfast.language.tokens import count_tokens
 from holdfast.recall.context.astra import AstraLayout
-from holdfast.recall.context.deerflow_map import DeerLayout
 from holdfast.recall.context.excerpt import CHARACTERS_PER_TOKEN, excerpt
 from holdfast.recall.context.safe import SafeLayout
-from holdfast.recall.deerflow import Talk
+from holdfast.recall.deerflow import DeerLayout, Talk
 from holdfast.recall.stages.small import PLAIN
 from holdfast.types import Dropped, Hit
 

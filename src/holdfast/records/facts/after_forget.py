@@ -109,7 +109,7 @@ class FactsAfterForget(FactQueries):
                     scope, ids, at=now, valid_to=until, action="superseded", reason=_OVER
                 )
             else:
-                self._store.shorten(scope, ids, at=now, valid_to=until, reason=_OVER)
+                self._store.end(scope, ids, at=now, valid_to=until, reason=_OVER, ended=True)
             return
 
     def _takes(self, scope: Scope, later: Record, earlier: Record) -> bool:

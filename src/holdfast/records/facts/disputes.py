@@ -14,12 +14,11 @@ from holdfast.errors import InvalidInput, NotFound
 from holdfast.language.statements.values import BY_USER, Dispute
 from holdfast.records.facts.follow import CONFLICT, TIER, FactCache, is_shown, status, to_fact
 from holdfast.records.graph.check import distrust
+from holdfast.records.shares import USUAL_TRUST
 from holdfast.store.protocols import Store
 from holdfast.types import Record, Scope
 
-#: Trust in an agent of which nothing was said. The seed's; so is the day below.
-TRUST = 0.5
-#: How long somebody has to resolve a dispute by hand.
+#: How long somebody has to resolve a dispute by hand. The seed's.
 PATIENCE = timedelta(hours=24)
 _RESOLVED = "resolved: "
 
@@ -37,7 +36,7 @@ def winner(
     if now - since < patience or len(facts) < 2:
         return None
     ranked = sorted(
-        ((trust.get(each.agent or "", TRUST), each.valid_from, each.id) for each in facts),
+        ((trust.get(each.agent or "", USUAL_TRUST), each.valid_from, each.id) for each in facts),
         reverse=True,
     )
     return None if ranked[0][:2] == ranked[1][:2] else ranked[0][2]

@@ -176,7 +176,7 @@ class FactQueries:
     def _versions(self, scope: Scope, fact: Record | str) -> builtins.list[Record]:
         """All versions of a fact, or of the one with this first id, those learned first first."""
         claim = fact if isinstance(fact, str) else first_id(fact)
-        found = self._store.versions(scope, claim)
+        found = self._store.listed(scope, claim=claim, current=False, archived=True)
         return sorted(found, key=lambda each: (each.known_from, each.valid_from, each.id))
 
     def _clarification(self, scope: Scope, record: Record) -> Clarification:

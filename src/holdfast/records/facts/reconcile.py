@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 
+from holdfast.border.validate import ORIGINS
 from holdfast.language.claims.claim import Claim
 from holdfast.language.claims.relate import (
     Relation,
@@ -35,9 +36,6 @@ Action = Literal["add", "noop", "update", "supersede", "delete", "clarify"]
 ACTIONS: tuple[Action, ...] = ("add", "noop", "update", "supersede", "delete", "clarify")
 #: What ends something known.
 ENDS = frozenset({"update", "supersede", "delete"})
-
-#: The most trusted first; what is not among them is trusted least.
-_TRUST = ("user", "user_confirmed", "agent", "tool", "document", "web", "import")
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,4 +322,4 @@ def _one_kind(new: Claim, old: Claim) -> bool:
 
 
 def _trust(origin: str) -> int:
-    return _TRUST.index(origin) if origin in _TRUST else len(_TRUST)
+    return ORIGINS.index(origin) if origin in ORIGINS else len(ORIGINS)

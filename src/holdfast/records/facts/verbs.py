@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 from holdfast.border import validate
-from holdfast.border.origins import ORIGINS, whose
+from holdfast.border.validate import ORIGINS, whose
 from holdfast.config import Limits
 from holdfast.errors import InvalidInput, NotFound
 from holdfast.language.claims.relate import Thresholds
@@ -22,12 +22,13 @@ from holdfast.language.statements.values import CATEGORIES, Dispute, Fact, FactD
 from holdfast.records import parts
 from holdfast.records.facts import doubtful_rules
 from holdfast.records.facts.after_forget import FactsAfterForget
-from holdfast.records.facts.alike import Alike, Embed
 from holdfast.records.facts.disputes import PATIENCE, Disputes
 from holdfast.records.facts.follow import TIER, FactCache, is_contradicting, is_unclear
 from holdfast.records.facts.follow import OwnerFacts as Known
 from holdfast.records.facts.judge import Opinion, nobody
 from holdfast.records.facts.plan import (
+    Alike,
+    Embed,
     FactPlan,
     Likeness,
     Tools,
@@ -43,8 +44,7 @@ from holdfast.records.facts.queries import MOST_LISTED
 from holdfast.records.graph import check
 from holdfast.records.parts import Background
 from holdfast.records.rules import Relate
-from holdfast.records.transact import attempts, exists, once
-from holdfast.records.versions import first_id, was_taken_back
+from holdfast.records.versions import attempts, exists, first_id, once, was_taken_back
 from holdfast.store.protocols import Derived, Store
 from holdfast.types import Record, Scope
 

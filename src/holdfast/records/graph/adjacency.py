@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.border.origins import least
+from holdfast.border.validate import least
 from holdfast.language.names import Bearers, Borne, same, spoken_form
 from holdfast.language.vocabulary import ANY_ENTITY, ENTITY_TYPES, RELATION_TYPES, key
 from holdfast.settings import DECAY, Decay
@@ -193,8 +193,6 @@ DAY_US = 86_400_000_000
 #: An entity at first sight, and what each further turn that speaks of it adds.
 #: The seed's, as all numbers of fading (docs/decisions/0011); those of `Decay` are settings.
 _FIRST, _MORE = 0.5, 0.10
-#: An edge of less strength is left out of walks, unless another bound is set.
-FADED = DECAY.minimum_weight
 #: An entity of less strength leaves the live graph.
 GONE = 0.01
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from holdfast.border import validate
-from holdfast.border.origins import ORIGINS
+from holdfast.border.validate import ORIGINS
 from holdfast.errors import InvalidInput, TooLarge
 from holdfast.language.names import same
 from holdfast.language.vocabulary import ANY_ENTITY, Typed, entity_type, key, relation_type

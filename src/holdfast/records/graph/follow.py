@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
-from holdfast.index.follow import Follower, InUse, Owner, owner_of
+from holdfast.index.resident import Follower, InUse, Owner, owner_of
 from holdfast.language.names import Name
 from holdfast.records.graph.adjacency import (
     Adjacency,

@@ -17,7 +17,7 @@ from itertools import count
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from holdfast.border.origins import least
+from holdfast.border.validate import least
 from holdfast.language.names import Name, same
 from holdfast.language.vocabulary import ANY_ENTITY, Typed, key, sentence
 from holdfast.records.graph.adjacency import (
@@ -31,7 +31,7 @@ from holdfast.records.graph.check import MOST_ALIASES, EntityDraft, RelationDraf
 from holdfast.records.graph.follow import Graphs
 from holdfast.records.graph.resolve import Resolution, ResolvableEntity, Resolver
 from holdfast.records.parts import IMPORTANCE, derived, digest
-from holdfast.records.transact import exists
+from holdfast.records.versions import exists
 from holdfast.store.protocols import Derived, Store, is_heard
 from holdfast.types import Record, Scope
 

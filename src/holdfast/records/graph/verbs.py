@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from holdfast.border import validate
-from holdfast.border.origins import ORIGINS
+from holdfast.border.validate import ORIGINS
 from holdfast.errors import InvalidInput, NotFound
 from holdfast.language.names import same
 from holdfast.language.vocabulary import key
@@ -32,7 +32,7 @@ from holdfast.records.graph.walk import (
 )
 from holdfast.records.graph.walk import merge as shown
 from holdfast.records.parts import Background
-from holdfast.records.transact import attempts, exists, once
+from holdfast.records.versions import attempts, exists, once
 from holdfast.store.protocols import Derived, Store
 from holdfast.types import Edge, GraphReceipt, Merge, Node, Record, Scope, Subgraph
 

@@ -241,8 +241,7 @@ def _verb(name: str) -> Verb[..., object]:
 
 def _own(name: str) -> Parameter:
     """An option that no verb has."""
-    from holdfast.catalogue.kinds import Kind  # noqa: PLC0415
-    from holdfast.catalogue.verb import Parameter  # noqa: PLC0415
+    from holdfast.catalogue.verb import Kind, Parameter  # noqa: PLC0415
 
     return Parameter(name, name, Kind(), required=True)
 

@@ -11,9 +11,9 @@ from urllib.parse import urlencode
 
 import typer
 
+from holdfast.border.private import is_database, whole_file
 from holdfast.errors import HoldfastError, InvalidInput, NotFound
 from holdfast.service.cli.command import Call, Option, command, group
-from holdfast.service.cli.files import is_database, whole_file
 from holdfast.service.cli.show import (
     Agent,
     AsJson,

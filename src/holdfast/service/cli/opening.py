@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 from holdfast import wiring
 from holdfast.border import private
+from holdfast.border.private import beside, whole_file
 from holdfast.border.validate import check_file, is_address, without_password
 from holdfast.config import default_db, load_for_command_line
 from holdfast.errors import HoldfastError, NotAStore
 from holdfast.memory.memory import Memory
 from holdfast.records.entries import index_row
-from holdfast.service.cli.files import beside, whole_file
 from holdfast.service.cli.show import note
 from holdfast.store.protocols import Store
 from holdfast.store.sealing import unseal

@@ -81,7 +81,6 @@ Agent = Annotated[
     str | None, typer.Option("--agent", metavar="NAME", help="On behalf of which agent.")
 ]
 Session = Annotated[str | None, typer.Option("--session", metavar="NAME", help="In which session.")]
-MemoryId = Annotated[str, typer.Argument(metavar="ID", help="The full id, 32 hex digits.")]
 
 
 def pairs(given: Sequence[str] | None, option: str) -> dict[str, str]:

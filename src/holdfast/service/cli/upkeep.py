@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 import orjson
 import typer
 
+from holdfast.border.private import beside, is_database, whole_file
 from holdfast.errors import HoldfastError, InvalidInput, NotFound
 from holdfast.service.cli.command import group
-from holdfast.service.cli.files import beside, is_database, whole_file
 from holdfast.service.cli.show import (
     Agent,
     AsJson,
@@ -37,12 +37,12 @@ if TYPE_CHECKING:
     from holdfast.bench.run import SetResult
     from holdfast.config import Config
     from holdfast.models.base import Embedder
+    from holdfast.records.stats import Fading
     from holdfast.store.protocols import Store
     from holdfast.store.sql.copy import Copied
     from holdfast.transfer import Imported, Problem
     from holdfast.types import Finding
     from holdfast.upkeep.plans import Done
-    from holdfast.upkeep.preview import Fading
 
 #: The commands that belong to no group.
 top = typer.Typer()
@@ -381,9 +381,9 @@ def decay(  # noqa: PLR0913 (one per option)
 ) -> None:
     """Show what fades, and what the nightly round would put aside. Nothing is ever deleted."""
     from holdfast.border import validate  # noqa: PLC0415
+    from holdfast.records.stats import decay_preview  # noqa: PLC0415
     from holdfast.service.cli.opening import memory_at  # noqa: PLC0415
     from holdfast.upkeep.nightly import JOBS  # noqa: PLC0415
-    from holdfast.upkeep.preview import decay_preview  # noqa: PLC0415
 
     _check_decay(days, undo, run=run, apply=apply)
     scope = validate.scope(workspace=workspace, user=user)

@@ -105,9 +105,10 @@ def by_external_id(*, query: Annotated[NamedQuery, Query()], key: Reader, memory
     """The memories that were stored under a name of the caller's."""
     scope = scope_of(key, query)
     name = EXTERNAL + validate.word(query.external_id, "external_id")
+    turns = [each.id for each in memory.store.events(scope, key=name)]
     rows = [
         memory_row(scope, record)
-        for record in memory.store.get(scope, memory.store.events_of_key(scope, name))
+        for record in memory.store.get(scope, turns)
         if is_seen(record, scope.agent)
     ]
     if not rows:

@@ -12,8 +12,9 @@ from typing import Any
 
 from holdfast.language.statements.values import Dispute, Fact
 from holdfast.recall.hits import hit as hit_of
-from holdfast.records.facts.disputes import PATIENCE, TRUST
+from holdfast.records.facts.disputes import PATIENCE
 from holdfast.records.rules import importance_of
+from holdfast.records.shares import USUAL_TRUST
 from holdfast.types import Hit, Metadata, Record, Scope, Version
 from holdfast.upkeep.plans import trust
 
@@ -198,8 +199,8 @@ def conflict(scope: Scope, dispute: Dispute, levels: Mapping[str, float]) -> dic
         "existing_content": existing.content,
         "new_agent_id": dispute.agents[-1],
         "existing_agent_id": dispute.agents[0],
-        "new_trust_level": levels.get(dispute.agents[-1] or "", TRUST),
-        "existing_trust_level": levels.get(dispute.agents[0] or "", TRUST),
+        "new_trust_level": levels.get(dispute.agents[-1] or "", USUAL_TRUST),
+        "existing_trust_level": levels.get(dispute.agents[0] or "", USUAL_TRUST),
         "contradiction_confidence": min(new.confidence, existing.confidence),
         "clarification_note": dispute.note or None,
         "status": "open" if is_open else "auto_resolved",

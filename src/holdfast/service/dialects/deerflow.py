@@ -16,7 +16,7 @@ from fastapi import APIRouter, Depends, Header, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from holdfast.border import validate
-from holdfast.border.origins import least
+from holdfast.border.validate import least
 from holdfast.border.write_options import AGENT_ONLY
 from holdfast.errors import Conflict, InvalidInput
 from holdfast.language.statements.values import BY_USER, CATEGORIES, USERS_OWN, Fact, FactDraft

@@ -378,11 +378,9 @@ def _make_key(request: Request, body: KeyBody, operator: ApiKey, id: str) -> tup
 @key_routes.get("/v1/keys", response_model=KeysAnswer)
 def listed(request: Request, operator: Operator) -> Response:
     """All keys of this workspace, without their secrets."""
-    found = request.app.state.memory.store.api_keys()
-    spent = request.app.state.memory.store.spent_by_keys(day_of(request.app.state.clock()))
-    keys = [
-        key_json(key, spent.get(key.id)) for key, _ in found if key.workspace == operator.workspace
-    ]
+    store, today = request.app.state.memory.store, day_of(request.app.state.clock())
+    found = [key for key, _ in store.api_keys() if key.workspace == operator.workspace]
+    keys = [key_json(key, store.spent(key.id, today)) for key in found]
     return json_response({"keys": keys, "count": len(keys)})
 
 
@@ -394,8 +392,8 @@ def rotate(request: Request, id: Id, operator: Operator) -> Response:
     key, secret = rotate_key(store, id)
     request.app.state.keyring.forget()
     note_action(request, operator, "keys.rotate", key.id)
-    spent = store.spent_by_keys(day_of(request.app.state.clock()))
-    return json_response({**key_json(key, spent.get(id)), "key": secret})
+    spent = store.spent(id, day_of(request.app.state.clock()))
+    return json_response({**key_json(key, spent), "key": secret})
 
 
 @key_routes.delete("/v1/keys/{id}", response_model=RevokedAnswer)

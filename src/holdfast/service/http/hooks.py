@@ -169,7 +169,7 @@ def change(request: Request, id: str, body: ChangedWebhook, key: Admin, memory: 
 def remove(request: Request, id: str, key: Admin, memory: Held) -> Response:
     """Remove a webhook; nothing more is sent to it."""
     hook = _one(memory, key, id)
-    memory.store.remove_hook(hook.id)
+    memory.store.put_hook(None, was=hook)
     note_action(request, key, "webhooks.remove", hook.id, user=hook.user)
     return json_response({"id": id, "removed": True})
 

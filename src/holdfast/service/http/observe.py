@@ -38,7 +38,7 @@ from holdfast.service.http.limits import on_reserved_thread
 from holdfast.service.http.stream import Streams
 from holdfast.service.http.wire import json_response
 from holdfast.service.webhooks import Counts
-from holdfast.store.protocols import Store
+from holdfast.store.protocols import ALL_KEYS, Store
 from holdfast.store.values import Spent
 from holdfast.types import Scope as MemoryScope
 
@@ -172,14 +172,10 @@ def _store(memory: Memory, user: MemoryScope | None) -> Iterator[str]:
     yield from _spent("holdfast_llm", store.spent(None, now.date()))
     if user is not None:
         yield from _spent("holdfast_user_llm", store.spent(user, now.date()))
-    by_keys = store.spent_by_keys(now.date()).values()
-    tokens = {
-        "prompt": sum(each.prompt_tokens for each in by_keys),
-        "answer": sum(each.answer_tokens for each in by_keys),
-    }
+    by_keys = store.spent(ALL_KEYS, now.date())
+    tokens = {"prompt": by_keys.prompt_tokens, "answer": by_keys.answer_tokens}
     yield _metric("holdfast_key_tokens_today", "Tokens that keys are charged.", kind=tokens)
-    cost = sum(each.cost for each in by_keys)
-    yield _metric("holdfast_key_cost_today", "What they cost.", cost)
+    yield _metric("holdfast_key_cost_today", "What they cost.", by_keys.cost)
 
 
 def _spent(name: str, spent: Spent) -> Iterator[str]:
@@ -191,7 +187,7 @@ def _spent(name: str, spent: Spent) -> Iterator[str]:
 
 def _servers(store: Store) -> Iterator[str]:
     """Who answers reads, where there is more than one server."""
-    if states := store.servers():
+    if states := store.health().servers:
         reads = {each.name: each.reads for each in states}
         yield _metric("holdfast_reads_total", "Reads answered to this process.", server=reads)
         behind = {each.name: each.behind_bytes for each in states[1:]}
@@ -575,7 +571,7 @@ def _look(memory: Memory) -> State:
         age = max(0.0, (memory.now() - oldest).total_seconds()) if oldest else 0.0
     except HoldfastError:
         return State("down", ("the store cannot be read",), is_up=False)
-    trouble = memory.store.trouble()
+    trouble = memory.store.health().trouble
     if trouble is not None and trouble.is_lost:
         return State("down", (trouble.words,), is_up=False)
     reasons = [] if trouble is None else [trouble.words]

@@ -35,8 +35,6 @@ from holdfast.config import notify_socket
 from holdfast.errors import ConfigError
 from holdfast.language.regex import compile_all
 
-MOST_PROCESSES = 64
-
 _STUCK_MS = 60_000
 _LOOK_SECONDS = 0.05
 #: Before a process that died is started again.

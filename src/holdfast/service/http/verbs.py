@@ -25,7 +25,7 @@ from holdfast.catalogue.verb import BODILESS, SCOPE_NAMES, Parameter, Verb
 from holdfast.catalogue.verbs import ALL
 from holdfast.errors import InvalidInput, NotFound, Overtaken, ScopeError
 from holdfast.memory.memory import Memory
-from holdfast.records.transact import attempts
+from holdfast.records.versions import attempts
 from holdfast.service.http.audit import is_audited, note_action
 from holdfast.service.http.auth import admit, check_within, key_of, require_role
 from holdfast.service.http.idempotency import answer_once

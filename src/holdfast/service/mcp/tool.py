@@ -13,9 +13,8 @@ import orjson
 from mcp import types
 
 from holdfast.catalogue.codec import dumps, envelope
-from holdfast.catalogue.kinds import kind_of
 from holdfast.catalogue.schemas import bounds_of
-from holdfast.catalogue.verb import Parameter, Verb
+from holdfast.catalogue.verb import Parameter, Verb, kind_of
 from holdfast.config import Limits
 from holdfast.errors import HoldfastError, InvalidInput, ModelError, StoreError, TooLarge
 from holdfast.service.mcp.asker import Asker

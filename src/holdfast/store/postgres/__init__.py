@@ -32,9 +32,9 @@ from holdfast.store.sql.copy import OF_OWNER as _OF_OWNER
 from holdfast.store.sql.copy import copy_store
 from holdfast.store.sql.engine import Connection, migrations
 from holdfast.store.sql.feed import Found, T
-from holdfast.store.sql.turns import Turns
+from holdfast.store.sql.jobs import Turns
 from holdfast.store.sqlite import SqliteStore
-from holdfast.store.values import Head, Progress, ServerState, Trouble
+from holdfast.store.values import Head, Health, Progress, ServerState, Trouble
 from holdfast.types import Finding, Scope
 
 _ROLES = ("holdfast_serve", "holdfast_work", "holdfast_read")
@@ -101,13 +101,10 @@ class PostgresStore(PostgresLargeOwners, SqlStore):
     get = _read(SqlStore.get)
     page = _read(SqlStore.page)
     listed = _read(SqlStore.listed)
-    versions = _read(SqlStore.versions)
     turns_around = _read(SqlStore.turns_around)
-    derived_from = _read(SqlStore.derived_from)
     growth = _read(SqlStore.growth)
     history = _read(SqlStore.history)
     forgotten_times = _read(SqlStore.forgotten_times)
-    hidden_records = _read(SqlStore.hidden_records)
     happenings = _read(SqlStore.happenings)
     api_keys = _read(SqlStore.api_keys)
     shares = _read(SqlStore.shares)
@@ -124,17 +121,17 @@ class PostgresStore(PostgresLargeOwners, SqlStore):
 
     # Whether something was done or spent before: the primary alone knows. And what first waits for
     # its own writes.
-    answer = _read(SqlStore.answer, by_replica=False)
-    events_of_key = _read(SqlStore.events_of_key, by_replica=False)
+    _answer = _read(SqlStore._answer, by_replica=False)
     spent = _read(SqlStore.spent, by_replica=False)
-    spent_by_keys = _read(SqlStore.spent_by_keys, by_replica=False)
     contexts = _read(SqlStore.contexts, by_replica=False)
 
-    def servers(self) -> list[ServerState]:
-        replicas = self._reads.states()
-        return [ServerState("primary", self._reads.by_primary), *replicas] if replicas else []
+    def health(self) -> Health:
+        servers = tuple(self._reads.states())
+        if servers:
+            servers = (ServerState("primary", self._reads.by_primary), *servers)
+        return Health(self._trouble(servers), servers)
 
-    def trouble(self) -> Trouble | None:
+    def _trouble(self, servers: Sequence[ServerState]) -> Trouble | None:
         try:
             with self._pool.lent(patience=0) as raw:
                 row = raw.execute("SELECT pg_is_in_recovery()").fetchone()
@@ -144,7 +141,7 @@ class PostgresStore(PostgresLargeOwners, SqlStore):
             return Trouble("the database is a replica: nothing can be stored")
         if self._pool.unread:
             return Trouble("rows of the store are damaged: run `holdfast doctor`")
-        if any(each.words for each in self.servers()):
+        if any(each.words for each in servers):
             return Trouble("a replica answers no reads: run `holdfast doctor`")
         return None
 

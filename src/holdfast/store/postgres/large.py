@@ -9,8 +9,8 @@ a filter lets through: each owner has indexes of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -26,10 +26,10 @@ from holdfast.store.postgres.connection import (
     owner_number,
     to_store_error,
 )
+from holdfast.store.protocols import LargeReader
 from holdfast.store.sql.chores import SqlChores
-from holdfast.store.sql.engine import Connection
+from holdfast.store.sql.engine import SILENT, Connection, owner_of
 from holdfast.store.sql.feed import OTHERS, TURNS, VECTORS, as_changes
-from holdfast.store.sql.rows import SILENT, owner_of
 from holdfast.store.values import (
     Change,
     Counted,
@@ -204,7 +204,7 @@ class PostgresLargeOwners(SqlChores):
             state = _state(connection, scope)
         if state is None or not state.is_ready or state.space != space.id:
             return None
-        return state.counted
+        return state.counted(lambda: self._reader(scope, space))
 
     def erase(self, scope: Scope, *, at: datetime) -> dict[str, int]:
         """As of every owner; and nothing is left of what its documents were found by."""
@@ -224,7 +224,7 @@ class PostgresLargeOwners(SqlChores):
         return removed
 
     @contextmanager
-    def large(self, scope: Scope, space: Space) -> Iterator[PostgresLargeReader]:
+    def _reader(self, scope: Scope, space: Space) -> Iterator[PostgresLargeReader]:
         with self._pool.snapshot() as connection:
             connection.narrow(scope)
             connection.execute(_BY_KEYS)
@@ -240,8 +240,7 @@ class _IndexState(NamedTuple):
     is_ready: bool
     totals: tuple[float, ...]
 
-    @property
-    def counted(self) -> LargeOwner:
+    def counted(self, reader: Callable[[], AbstractContextManager[LargeReader]]) -> LargeOwner:
         documents, words, people, people_words, window_words, sessions, session_words = self.totals
         return LargeOwner(
             self.change,
@@ -250,6 +249,7 @@ class _IndexState(NamedTuple):
             people=Counted(int(people), people_words),
             windows=Counted(int(documents), window_words),
             sessions=Counted(int(sessions), session_words),
+            reader=reader,
         )
 
 

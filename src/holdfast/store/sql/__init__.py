@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
-
-from holdfast.errors import StoreError
 from holdfast.settings import Index
-from holdfast.store.protocols import LargeReader
 from holdfast.store.sql.access import SqlKeys, SqlSharing
 from holdfast.store.sql.audit import SqlAudit
 from holdfast.store.sql.check import SqlCheck
@@ -18,7 +14,7 @@ from holdfast.store.sql.ledger import SqlLedger, SqlSpending
 from holdfast.store.sql.log import SqlAnswers, SqlLog
 from holdfast.store.sql.records import SqlLife, SqlListing, SqlRecords
 from holdfast.store.sql.transfer import SqlTransfer
-from holdfast.store.values import LargeOwner, ServerState, Space
+from holdfast.store.values import LargeOwner, Space
 from holdfast.types import Scope
 
 
@@ -41,7 +37,7 @@ class SqlStore(
     SqlCheck,
     SqlTransfer,
 ):
-    """All of `Store` but what a driver adds: `backup`, `trouble`, `close`, and the methods that are
+    """All of `Store` but what a driver adds: `backup`, `health`, `close`, and the methods that are
     not implemented here."""
 
     def index_large(self, scope: Scope, space: Space, settings: Index) -> int:
@@ -51,12 +47,5 @@ class SqlStore(
     def large_owner(self, scope: Scope, space: Space) -> LargeOwner | None:
         return None
 
-    def large(self, scope: Scope, space: Space) -> AbstractContextManager[LargeReader]:
-        raise StoreError(f"{self._path}: its documents cannot be named")
-
     def _loaded(self) -> None:
         """Many rows were loaded at once."""
-
-    def servers(self) -> list[ServerState]:
-        """See `Chores`."""
-        return []

@@ -11,8 +11,8 @@ import orjson
 
 from holdfast.errors import DamagedRow
 from holdfast.store.protocols import Share, StoredKey
-from holdfast.store.sql.engine import Connection, read_many, readable
-from holdfast.store.sql.rows import (
+from holdfast.store.sql.engine import (
+    Connection,
     StorePart,
     ensure_owner,
     from_us,
@@ -22,6 +22,8 @@ from holdfast.store.sql.rows import (
     maybe_from_us,
     maybe_us,
     owner_of,
+    read_many,
+    readable,
     to_us,
 )
 from holdfast.types import ApiKey, Scope

@@ -17,8 +17,7 @@ from typing import Any
 import orjson
 
 from holdfast.store.protocols import AuditLine
-from holdfast.store.sql.engine import Connection, readable
-from holdfast.store.sql.rows import StorePart, from_us, matching, to_us
+from holdfast.store.sql.engine import Connection, StorePart, from_us, matching, readable, to_us
 from holdfast.store.values import Verified
 
 _LINE = "seq, at, workspace, owner, actor, action, subject, outcome, hash"

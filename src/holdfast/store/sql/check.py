@@ -9,7 +9,12 @@ from functools import partial
 from holdfast.errors import StoreError
 from holdfast.store.protocols import Derive
 from holdfast.store.sql.audit import verified_chains
-from holdfast.store.sql.engine import Connection
+from holdfast.store.sql.engine import (
+    SILENT,
+    Connection,
+    StorePart,
+    chunks,
+)
 from holdfast.store.sql.feed import queue_missing
 from holdfast.store.sql.repair import (
     WHO_SEES,
@@ -24,11 +29,6 @@ from holdfast.store.sql.repair import (
     set_damage_aside,
     untraced_records,
     without_vectors,
-)
-from holdfast.store.sql.rows import (
-    SILENT,
-    StorePart,
-    chunks,
 )
 from holdfast.types import Finding
 
@@ -220,7 +220,7 @@ class SqlCheck(StorePart):
             connection.execute("ROLLBACK TO look")
             return [Finding(name, False, f"this cannot be looked at: {error}")]
 
-    def use_terms(self, version: int, derive: Derive) -> int:
+    def _use_terms(self, version: int, derive: Derive) -> int:
         with self._pool.reader() as connection:
             recipes = dict(connection.execute("SELECT name, version FROM recipes"))
         if FILLING in recipes:
@@ -250,7 +250,11 @@ class SqlCheck(StorePart):
             self._writer.run(add_missing(missing), alone=True)
         return len(seen.stale) + len(seen.missing)
 
-    def rebuild(self, derive: Derive, *, steps: Sequence[str]) -> int:
+    def rebuild(
+        self, derive: Derive, *, steps: Sequence[str] = (), terms: int | None = None
+    ) -> int:
+        if terms is not None:
+            return self._use_terms(terms, derive)
         mended = self._writer.run(self._mend_engine, alone=True)
         mended += self._writer.run(set_damage_aside, alone=True)
         mended += self._writer.run(mend_rows, alone=True)

@@ -7,8 +7,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from datetime import datetime
 
-from holdfast.store.sql.engine import Connection
-from holdfast.store.sql.rows import StorePart, first_epoch, from_us, owner_of, to_us
+from holdfast.store.sql.engine import Connection, StorePart, first_epoch, from_us, owner_of, to_us
 from holdfast.types import Scope
 
 _SECRET_BYTES = 32

@@ -17,8 +17,7 @@ from holdfast.errors import Conflict
 from holdfast.store.sql import SqlStore
 from holdfast.store.sql.audit import add_line, to_line
 from holdfast.store.sql.check import FILLING
-from holdfast.store.sql.engine import Connection
-from holdfast.store.sql.rows import marks
+from holdfast.store.sql.engine import Connection, marks
 from holdfast.store.values import AuditLine, Progress
 from holdfast.types import Scope
 

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 from holdfast.errors import InvalidInput
 from holdfast.store.protocols import FOREVER_US, Derived, claim_of, is_document, is_heard
-from holdfast.store.sql.engine import Connection
-from holdfast.store.sql.rows import (
+from holdfast.store.sql.engine import (
     WRITTEN,
+    Connection,
     chunks,
     from_json,
     known_ids,

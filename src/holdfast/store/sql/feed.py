@@ -18,10 +18,10 @@ from holdfast.store.protocols import (
     VectorRows,
     spans,
 )
-from holdfast.store.sql.engine import Connection
-from holdfast.store.sql.rows import (
+from holdfast.store.sql.engine import (
     JOB_NUMBER,
     SILENT,
+    Connection,
     StorePart,
     chunks,
     marks,

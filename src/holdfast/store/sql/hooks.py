@@ -7,8 +7,8 @@ from typing import Any
 
 import orjson
 
-from holdfast.store.sql.engine import Connection, readable
-from holdfast.store.sql.rows import (
+from holdfast.store.sql.engine import (
+    Connection,
     StorePart,
     from_us,
     list_of,
@@ -17,6 +17,7 @@ from holdfast.store.sql.rows import (
     maybe_from_us,
     maybe_us,
     owner_of,
+    readable,
     to_us,
 )
 from holdfast.store.values import Happened, Mark, News, Webhook
@@ -67,9 +68,9 @@ class SqlHooks(StorePart):
         rows.sort(key=lambda row: row[0])
         return _to_happenings(rows[:limit], after.at_us - _DOUBT)
 
-    def put_hook(self, hook: Webhook, *, was: Webhook | None = None) -> bool:
-        if was is None:
-            return self._writer.run(lambda connection: _add(connection, hook))
+    def put_hook(self, hook: Webhook | None, *, was: Webhook | None = None) -> bool:
+        if hook is None or was is None:
+            return self._writer.run(lambda c: _remove(c, was) if hook is None else _add(c, hook))
         new = ", ".join(f"{name} = ?" for name in _STATE)
         same = "".join(f" AND {name} IS NOT DISTINCT FROM ?" for name in _STATE)
 
@@ -89,14 +90,6 @@ class SqlHooks(StorePart):
                 f"SELECT {_HOOK} FROM webhooks WHERE {which} ORDER BY created_at, id", values
             )
             return list(readable(_to_hook, rows))
-
-    def remove_hook(self, id: str) -> bool:
-        def work(connection: Connection) -> bool:
-            connection.execute("DELETE FROM webhook_heads WHERE webhook = ?", (id,))
-            connection.execute("DELETE FROM webhooks WHERE id = ?", (id,))
-            return connection.changes() > 0
-
-        return self._writer.run(work)
 
     def news(self, hook: str, *, limit: int = 100) -> list[News]:
         with self._pool.reader() as connection:
@@ -141,6 +134,13 @@ def _add(connection: Connection, hook: Webhook) -> bool:
         (hook.id, to_us(hook.created_at), hook.workspace, hook.user, hook.user),
     )
     return True
+
+
+def _remove(connection: Connection, hook: Webhook | None) -> bool:
+    id = None if hook is None else hook.id
+    connection.execute("DELETE FROM webhook_heads WHERE webhook = ?", (id,))
+    connection.execute("DELETE FROM webhooks WHERE id = ?", (id,))
+    return connection.changes() > 0
 
 
 def _to_happenings(rows: Sequence[Any], since: int) -> list[Happened]:

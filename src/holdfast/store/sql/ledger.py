@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 from typing import Any
 
-from holdfast.store.protocols import ContextNote, Spent
-from holdfast.store.sql.engine import Connection, readable
-from holdfast.store.sql.rows import (
+from holdfast.store.protocols import ALL_KEYS, ContextNote, Spent
+from holdfast.store.sql.engine import (
+    Connection,
     StorePart,
     ensure_owner,
     from_us,
     owner_of,
+    readable,
     to_id,
     to_us,
 )
@@ -126,7 +128,7 @@ class SqlSpending(StorePart):
 
     def spent(self, payer: Scope | str | None, day: date) -> Spent:
         if isinstance(payer, str):
-            return self._spent_by_keys(day, payer).get(payer, Spent())
+            return self._spent_by_keys(payer, day)
         sums = ", ".join(f"CAST(coalesce(sum({name}), 0) AS BIGINT)" for name in _SUMS[:-1])
         with self._pool.snapshot() as connection:
             which, whose = "", list[int | None]()
@@ -138,26 +140,19 @@ class SqlSpending(StorePart):
             ).fetchone()
         return Spent(*row)
 
-    def spent_by_keys(self, day: date) -> dict[str, Spent]:
-        return self._spent_by_keys(day, None)
-
-    def _spent_by_keys(self, day: date, only: str | None) -> dict[str, Spent]:
-        begins = f"{_OF_KEYS}{day.isoformat()} " + ("" if only is None else f"{only} ")
+    def _spent_by_keys(self, which: str, day: date) -> Spent:
+        begins = f"{_OF_KEYS}{day.isoformat()} " + ("" if which == ALL_KEYS else f"{which} ")
         with self._pool.reader() as connection:
             rows: Any = connection.execute(
                 "SELECT name, value FROM counters WHERE name >= ? AND name < ?",
                 (begins, begins[:-1] + "!"),  # The sign after a space.
             ).fetchall()
-        found: dict[str, dict[str, int]] = {}
+        sums = Counter[str]()
         for name, value in rows:
-            _, _, key_id, kind = name.split(" ")
-            found.setdefault(key_id, dict.fromkeys(_SUMS, 0))[kind] = value
-        return {
-            key_id: Spent(
-                sums["calls"], sums["prompt_tokens"], sums["answer_tokens"], sums["cost"] / _BILLION
-            )
-            for key_id, sums in found.items()
-        }
+            sums[name.rsplit(" ", 1)[1]] += value
+        return Spent(
+            sums["calls"], sums["prompt_tokens"], sums["answer_tokens"], sums["cost"] / _BILLION
+        )
 
     def charge(
         self,

@@ -19,8 +19,8 @@ from holdfast.store.protocols import (
     LogEntry,
 )
 from holdfast.store.sql.derived import Writing, add
-from holdfast.store.sql.engine import Connection, readable
-from holdfast.store.sql.rows import (
+from holdfast.store.sql.engine import (
+    Connection,
     StorePart,
     chunks,
     ensure_owner,
@@ -30,6 +30,7 @@ from holdfast.store.sql.rows import (
     marks,
     matching,
     owner_of,
+    readable,
     split_ids,
     to_json,
     to_us,
@@ -88,10 +89,13 @@ class SqlLog(StorePart):
         after: int = 0,
         limit: int | None = None,
         session: str | None = None,
+        key: str | None = None,
     ) -> list[Event]:
         found: dict[str, Event] = {}
         with self._pool.snapshot() as connection:
             owner = owner_of(connection, scope)
+            if key is not None:
+                ids = _ids_of_key(connection, owner, key)
             if ids is None:
                 which, values = matching({"session": session})
                 rows = connection.execute(
@@ -106,14 +110,12 @@ class SqlLog(StorePart):
                 found |= {event.id: event for event in readable(to_event, rows)}
         return [found[each] for each in ids if each in found]
 
-    def events_of_key(self, scope: Scope, key: str) -> tuple[str, ...]:
-        with self._pool.snapshot() as connection:
-            events = connection.execute(
-                "SELECT events FROM idempotency WHERE owner = ? AND key = ?",
-                (owner_of(connection, scope), key),
-            ).get
-            found = [] if events is None else split_ids(events)
-        return tuple(each.hex() for each in found)
+
+def _ids_of_key(connection: Connection, owner: int | None, key: str) -> list[str]:
+    events = connection.execute(
+        "SELECT events FROM idempotency WHERE owner = ? AND key = ?", (owner, key)
+    ).get
+    return [] if events is None else [each.hex() for each in split_ids(events)]
 
 
 def drop_keys(connection: Connection, before: datetime) -> int:
@@ -279,26 +281,31 @@ _MEANWHILE = "the same is being done under this key: try again"
 class SqlAnswers(StorePart):
     """`Answers`."""
 
-    def answer(self, scope: Scope, key: str) -> Answered | None:
-        with self._pool.reader() as connection:
-            return _find_answer(connection, owner_of(connection, scope), key)
+    def answer(
+        self, scope: Scope, key: str, new: Answered | None = None, *, at: datetime | None = None
+    ) -> Answered | None:
+        if new is None or at is None:
+            return self._answer(scope, key)
 
-    def keep_answer(self, scope: Scope, key: str, answered: Answered, *, at: datetime) -> Answered:
         def work(connection: Connection) -> Answered:
             owner = ensure_owner(connection, scope)
             if (known := _find_answer(connection, owner, key)) is not None:
                 return known
-            _keep(connection, owner, key, answered, at)
-            return answered
+            _keep(connection, owner, key, new, at)
+            return new
 
         return self._writer.run(work)
+
+    def _answer(self, scope: Scope, key: str) -> Answered | None:
+        with self._pool.reader() as connection:
+            return _find_answer(connection, owner_of(connection, scope), key)
 
     @contextmanager
     def once(
         self, scope: Scope, key: str, noted: Answered, *, at: datetime
     ) -> Iterator[Answered | None]:
         place = _DONE + key
-        known = self.answer(scope, place)
+        known = self._answer(scope, place)
         if known is not None:
             if known.body != noted.body:
                 raise Conflict

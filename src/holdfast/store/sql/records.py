@@ -20,10 +20,8 @@ from holdfast.store.sql.derived import (
     shorten_one,
     wipe_forgotten,
 )
-from holdfast.store.sql.engine import Connection, read_many, readable
-from holdfast.store.sql.ledger import drop_contexts
-from holdfast.store.sql.log import all_current, drop_keys
-from holdfast.store.sql.rows import (
+from holdfast.store.sql.engine import (
+    Connection,
     StorePart,
     chunks,
     ensure_owner,
@@ -31,14 +29,19 @@ from holdfast.store.sql.rows import (
     from_us,
     known_ids,
     marks,
+    matching,
     maybe_from_us,
     next_changes,
     owner_of,
+    read_many,
+    readable,
     split_ids,
     to_id,
     to_us,
     write_history,
 )
+from holdfast.store.sql.ledger import drop_contexts
+from holdfast.store.sql.log import all_current, drop_keys
 from holdfast.store.values import Growth
 from holdfast.types import Record, Scope, Version
 
@@ -132,25 +135,6 @@ class SqlListing(StorePart):
             )
             return list(readable(to_record, rows))
 
-    def derived_from(self, scope: Scope, id: str, *, limit: int) -> list[Record]:
-        with self._pool.snapshot() as connection:
-            owner = owner_of(connection, scope)
-            return [
-                record
-                for raw in known_ids([id])
-                for record in readable(
-                    to_record,
-                    connection.execute(
-                        f"SELECT {RECORD} FROM provenance p"
-                        f" JOIN records r ON r.owner = p.owner AND r.id = p.record{EVENT_OF}"
-                        f" WHERE p.owner = ? AND p.event = ? AND p.record != ? AND{READABLE}"
-                        # Sorted: by the index on this time it would walk over all records.
-                        " ORDER BY +r.known_from, r.id LIMIT ?",
-                        (owner, raw, raw, limit),
-                    ),
-                )
-            ]
-
     def growth(self, scope: Scope, *, since: datetime | None = None) -> list[Growth]:
         seen, values = seen_by(scope)
         begin = 0 if since is None else to_us(since)
@@ -241,39 +225,46 @@ class SqlRecords(StorePart):
                     found[record.id] = record
         return [found[each] for each in ids if each in found]
 
-    def listed(
+    def listed(  # noqa: PLR0913 (what can be asked for)
         self,
         scope: Scope,
         *,
-        tier: str,
+        tier: str | None = None,
         kind: str | None = None,
+        claim: str | None = None,
+        source: str | None = None,
         current: bool = True,
         archived: bool = False,
+        hidden: bool = False,
         limit: int = 100_000,
     ) -> list[Record]:
-        which = " AND r.tier = 'session'" if tier == "session" else " AND r.tier != 'session'"
-        which += " AND r.kind = ?" if kind is not None else ""
+        origin = None if source is None else next(iter(known_ids([source])), b"")
+        which, values = matching(
+            {"r.tier": tier, "r.kind": kind, "r.claim": claim, "p.event": origin}
+        )
+        if tier is not None:  # By which an index can be taken that has no turns.
+            which += f" AND r.tier {'=' if tier == 'session' else '!='} 'session'"
         which += " AND r.valid_to IS NULL AND r.known_to IS NULL" if current else ""
         which += "" if archived else " AND r.archived IS NULL"
+        rows, owned = "records r", "r.owner"
+        order = "r.known_from, coalesce(r.arrival, e.arrival), r.id"
+        if claim is not None:
+            rows, order = "records r INDEXED BY records_claim", "r.known_from, r.stored"
+        elif origin is not None:
+            rows = "provenance p JOIN records r ON r.owner = p.owner AND r.id = p.record"
+            owned, which = "p.owner", f"{which} AND p.record != p.event"
+            # Sorted: by the index on this time it would walk over all records.
+            order = "+r.known_from, r.id"
+        event, there = (
+            (_OWN_EVENT, " r.forgotten_at IS NOT NULL") if hidden else (EVENT_OF, READABLE)
+        )
         with self._pool.snapshot() as connection:
-            rows = connection.execute(
-                f"SELECT {RECORD} FROM records r{EVENT_OF} WHERE r.owner = ? AND r.tier = ?{which}"
-                f" AND{READABLE} ORDER BY r.known_from, coalesce(r.arrival, e.arrival), r.id"
-                " LIMIT ?",
-                (owner_of(connection, scope), tier, *([] if kind is None else [kind]), limit),
+            found = connection.execute(
+                f"SELECT {RECORD} FROM {rows}{event} WHERE {owned} = ? AND {which} AND{there}"
+                f" ORDER BY {order} LIMIT ?",
+                (owner_of(connection, scope), *values, limit),
             )
-            return list(readable(to_record, rows))
-
-    def versions(self, scope: Scope, claim: str, *, current: bool = False) -> list[Record]:
-        which = " AND r.known_to IS NULL AND r.valid_to IS NULL" if current else ""
-        with self._pool.snapshot() as connection:
-            rows = connection.execute(
-                f"SELECT {RECORD} FROM records r INDEXED BY records_claim{EVENT_OF}"
-                f" WHERE r.owner = ? AND r.claim = ?{which} AND{READABLE}"
-                " ORDER BY r.known_from, r.stored",
-                (owner_of(connection, scope), claim),
-            )
-            return list(readable(to_record, rows))
+            return list(readable(to_record, found))
 
     def put(
         self,
@@ -321,24 +312,6 @@ class SqlRecords(StorePart):
                 )
                 found |= {row[0].hex(): from_us(row[1]) for row in wiped}
         return {each: found[each] for each in ids if each in found}
-
-    def hidden_records(self, scope: Scope, id: str) -> list[Record]:
-        with self._pool.snapshot() as connection:
-            owner = owner_of(connection, scope)
-            return [
-                record
-                for raw in known_ids([id])
-                for record in readable(
-                    to_record,
-                    connection.execute(
-                        f"SELECT {RECORD} FROM records r{_OWN_EVENT} WHERE r.owner = ?"
-                        " AND r.id IN (SELECT ? UNION SELECT record FROM provenance"
-                        " WHERE owner = ? AND event = ?) AND r.forgotten_at IS NOT NULL"
-                        " ORDER BY r.known_from, r.id",
-                        (owner, raw, owner, raw),
-                    ),
-                )
-            ]
 
     def history(self, scope: Scope, record: str) -> list[Version]:
         with self._pool.snapshot() as connection:
@@ -481,20 +454,17 @@ class SqlLife(StorePart):
         valid_to: datetime | None,
         reason: str = "",
         action: str = "invalidated",
+        ended: bool = False,
     ) -> list[str]:
         if valid_to is None:
             back = HistoryLine(to_us(at), "reopened", reason)
             return self._each(scope, ids, lambda c, owner, raw: _reopen(c, owner, raw, back))
         act, until = HistoryLine(to_us(at), action, reason), to_us(valid_to)
+        if ended:
+            return self._each(scope, ids, lambda c, own, raw: shorten_one(c, own, raw, act, until))
         return self._each(
             scope, ids, lambda c, owner, raw: end_one(c, owner, raw, act, valid_to=until)
         )
-
-    def shorten(
-        self, scope: Scope, ids: Sequence[str], *, at: datetime, valid_to: datetime, reason: str
-    ) -> list[str]:
-        act, until = HistoryLine(to_us(at), "", reason), to_us(valid_to)
-        return self._each(scope, ids, lambda c, owner, raw: shorten_one(c, owner, raw, act, until))
 
     def _each(self, scope: Scope, ids: Sequence[str], step: _Step) -> list[str]:
         """Do one step for each record that is there, each once; which of them changed."""

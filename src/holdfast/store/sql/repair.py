@@ -13,18 +13,20 @@ import orjson
 from holdfast.errors import DamagedRow
 from holdfast.store.protocols import Derive, Derived
 from holdfast.store.sql.derived import Writing, add, remove, trace
-from holdfast.store.sql.engine import Connection, TableShape, readable
-from holdfast.store.sql.log import EVENT, to_event
-from holdfast.store.sql.records import NO_EVENT, RECORD, to_record
-from holdfast.store.sql.rows import (
+from holdfast.store.sql.engine import (
     SILENT,
     WRITTEN,
+    Connection,
+    TableShape,
     from_us,
     next_changes,
     raise_epoch,
+    readable,
     split_ids,
     to_us,
 )
+from holdfast.store.sql.log import EVENT, to_event
+from holdfast.store.sql.records import NO_EVENT, RECORD, to_record
 from holdfast.types import Event
 
 # ----------------------------------------------------------------------

@@ -33,11 +33,9 @@ from holdfast.store.sql.derived import (
     follow_source,
     trace,
 )
-from holdfast.store.sql.engine import Connection, readable
-from holdfast.store.sql.log import EVENT, all_current, enqueue_turns, seen_of_new_turn, to_event
-from holdfast.store.sql.records import NO_EVENT, RECORD, to_record
-from holdfast.store.sql.rows import (
+from holdfast.store.sql.engine import (
     SILENT,
+    Connection,
     StorePart,
     ensure_owner,
     from_us,
@@ -45,12 +43,15 @@ from holdfast.store.sql.rows import (
     maybe_from_us,
     maybe_us,
     next_changes,
+    readable,
     split_ids,
     to_data,
     to_json,
     to_us,
     write_history,
 )
+from holdfast.store.sql.log import EVENT, all_current, enqueue_turns, seen_of_new_turn, to_event
+from holdfast.store.sql.records import NO_EVENT, RECORD, to_record
 from holdfast.types import Record, Scope
 
 # ----------------------------------------------------------------------

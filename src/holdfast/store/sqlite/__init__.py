@@ -14,7 +14,7 @@ from holdfast.errors import StoreError
 from holdfast.store.sealing import seal
 from holdfast.store.sql import SqlStore
 from holdfast.store.sql.engine import Connection
-from holdfast.store.sql.turns import Turns
+from holdfast.store.sql.jobs import Turns
 from holdfast.store.sqlite.connection import (
     OLDEST_SAFE_SQLITE,
     ReadPool,
@@ -24,7 +24,7 @@ from holdfast.store.sqlite.connection import (
     patiently,
 )
 from holdfast.store.sqlite.writer import Writer
-from holdfast.store.values import Progress, Trouble
+from holdfast.store.values import Health, Progress, Trouble
 from holdfast.types import Finding
 
 log = logging.getLogger("holdfast.store")
@@ -129,7 +129,10 @@ class SqliteStore(SqlStore):
             target.close()
         seal(path)
 
-    def trouble(self) -> Trouble | None:
+    def health(self) -> Health:
+        return Health(self._trouble())
+
+    def _trouble(self) -> Trouble | None:
         if words := self._moved():
             return Trouble(words, is_lost=True)
         if self._vfs is None and not _has_room(self._path):

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.service.cli.files import whole_file
+from holdfast.border.private import whole_file
 
 #: Writes a part of a file, as a backup does, says so, and waits to be killed.
 WRITER = """
 import sys, time
 from pathlib import Path
-from holdfast.service.cli.files import whole_file
+from holdfast.border.private import whole_file
 with whole_file(Path(sys.argv[1])) as part:
     part.write_bytes(b"half")
     Path(str(part) + "-wal").write_bytes(b"half")
