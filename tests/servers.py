@@ -68,8 +68,14 @@ def shared_store_url() -> str:
 def empty_store_url() -> str:
     """The address of a store without a row; the same each time, so for one test at a time."""
     url = shared_store_url()
+    empty(url)
+    return url
+
+
+def empty(url: str) -> None:
+    """Take all rows out of a store. Only of tables that have held one: to empty each of them costs
+    more than most tests."""
     with psycopg.connect(url, autocommit=True) as connection:
-        # Those that have held a row: to empty all of them costs more than most tests.
         (tables,) = connection.execute(
             "SELECT string_agg('holdfast.' || relname, ', ') FROM pg_class"
             " WHERE relnamespace = 'holdfast'::regnamespace AND relkind = 'r'"
@@ -77,7 +83,6 @@ def empty_store_url() -> str:
         ).fetchone() or (None,)
         if tables:
             connection.execute(f"TRUNCATE {tables}")
-    return url
 
 
 class Server:
