@@ -107,12 +107,15 @@ def _importers(modules: Mapping[str, str]) -> Mapping[str, set[str]]:
     return found
 
 
-def _imports(file: str) -> Iterator[str]:
+@cache
+def _imports(file: str) -> Sequence[str]:
+    names: list[str] = []
     for node in ast.walk(ast.parse(_text(file))):
         if isinstance(node, ast.Import):
-            yield from (each.name for each in node.names)
+            names += [each.name for each in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
-            yield from (f"{node.module}.{each.name}" for each in node.names)
+            names += [f"{node.module}.{each.name}" for each in node.names]
+    return names
 
 
 def _named_by(file: str, modules: Mapping[str, str]) -> set[str]:

@@ -68,7 +68,8 @@ SUITES = [
     Suite("fast", [*UNIT, "-m", "not slow"], other_day),
     Suite("slow", [*UNIT, "-m", "slow"]),
     Suite("acceptance", ["tests/acceptance", "-n2"]),
-    Suite("window", ["tests/window", f"--ignore={SPEED}", "-n2", "--dist=loadfile"]),
+    # A third of their time they wait for a paint or a timer: three keep two cores busy.
+    Suite("window", ["tests/window", f"--ignore={SPEED}", "-n3", "--dist=worksteal"]),
     # Alone on the machine: they kill and count processes, and measure times.
     Suite("alone", ["tests/crash", SPEED], again=None),
 ]

@@ -21,7 +21,7 @@ from holdfast.testing.fakes import HashEmbedder
 from holdfast.testing.store_suite import ANN, NOON, an_entry, fill, put
 from holdfast.types import Hit
 from holdfast.wiring import open as open_memory
-from tests.servers import Server, wait_for_replay
+from tests.servers import Server, empty, wait_for_replay
 
 
 @pytest.fixture(scope="module")
@@ -42,12 +42,7 @@ def servers() -> Iterator[tuple[Server, Server]]:
 def primary(servers: tuple[Server, Server]) -> Server:
     """The primary, without a row; the replica has replayed that."""
     primary, replica = servers
-    tables = primary.ask(
-        "SELECT string_agg('holdfast.' || tablename, ', ') FROM pg_tables"
-        " WHERE schemaname = 'holdfast' AND tablename != 'schema_version'"
-    )
-    with psycopg.connect(primary.url, autocommit=True) as connection:
-        connection.execute(f"TRUNCATE {tables}")
+    empty(primary.url)
     wait_for_replay(primary.url, replica.url)
     return primary
 

@@ -201,4 +201,7 @@ def test_nothing_that_is_trained_on_is_scored() -> None:
     assert len(lines) == 44
     talks = [*map(json.loads, lines), *(scored(read(path)) for path in TEST_PART.rglob("*.txt"))]
     said = " ".join(turn["content"] for talk in talks for turn in talk["turns"])
-    assert [text for text in trained if text in said] == []
+    # What stands in there begins with letters that stand in there: looked up, since each search
+    # reads all of it. No text of eight words is shorter.
+    begins = {said[at : at + 15] for at in range(len(said))}
+    assert [text for text in trained if text[:15] in begins and text in said] == []

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from itertools import cycle
+from pathlib import Path
 from urllib.parse import quote, urlsplit
 
 import pytest
@@ -17,7 +18,7 @@ import holdfast
 from holdfast.memory.memory import Memory
 from holdfast.records.profile_fields import SECTIONS
 from holdfast.service.keys import create_key
-from tests.window.conftest import USER, Server, SignIn, Watch
+from tests.window.conftest import USER, Filled, Server, SignIn, Watch, made_once
 from tests.window.payloads import COUNT, payloads
 from tests.window.touring import DIALOGS, VIEWS, go, scroll, settle, tour
 
@@ -205,10 +206,7 @@ def _fill_service(memory: Memory, all_of_them: list[str]) -> None:
             memory.store.release([job], error=text)
 
 
-@pytest.fixture(scope="module")
-def hostile_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A service over a store in which every field holds payloads."""
-    db = tmp_path_factory.mktemp("hostile") / "m.db"
+def _hostile(db: Path) -> Filled:
     keys, all_of_them = {}, payloads()
     with holdfast.open(db, worker=False) as memory:
         _, keys["operator"] = create_key(memory.store, role="admin", label="operator")
@@ -219,7 +217,14 @@ def hostile_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]
         _fill_graph(memory, all_of_them)
         _fill_service(memory, all_of_them)
         memory.remember(f"Never say {all_of_them[0]}.", user=USER)
-    started = Server(db, keys).start()
+    return Filled(db, keys)
+
+
+@pytest.fixture(scope="module")
+def hostile_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A service over a store in which every field holds payloads."""
+    made = made_once(tmp_path_factory.getbasetemp(), "hostile", _hostile)
+    started = Server(made.copy(tmp_path_factory.mktemp("hostile")), made.keys).start()
     yield started
     started.stop()
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
@@ -15,7 +16,17 @@ from playwright.sync_api import Locator, Page, Route, expect
 import holdfast
 from holdfast.memory.memory import Memory
 from holdfast.service.keys import create_key
-from tests.window.conftest import GONE, USER, Camera, Filled, Server, SignIn, Watch, too_wide
+from tests.window.conftest import (
+    GONE,
+    USER,
+    Camera,
+    Filled,
+    Server,
+    SignIn,
+    Watch,
+    made_once,
+    too_wide,
+)
 from tests.window.told import ARABIC, JAPANESE
 from tests.window.touring import BY_ID, DIALOGS, VIEWS, View, go, settle, tour
 
@@ -81,10 +92,15 @@ def _fill(memory: Memory) -> None:
 @pytest.fixture(scope="module")
 def mixed(filled: Filled, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """The sample conversation, and texts that are long or of other scripts in every field."""
-    db = filled.copy(tmp_path_factory.mktemp("mixed"))
-    with holdfast.open(db, worker=False) as memory:
-        _fill(memory)
-    started = Server(db, dict(filled.keys), options=("--no-worker",)).start()
+
+    def make(db: Path) -> Filled:
+        with holdfast.open(filled.copy(db.parent), worker=False) as memory:
+            _fill(memory)
+        return Filled(db, filled.keys)
+
+    made = made_once(tmp_path_factory.getbasetemp(), "mixed", make)
+    db = made.copy(tmp_path_factory.mktemp("mixed"))
+    started = Server(db, made.keys, options=("--no-worker",)).start()
     yield started
     started.stop()
 
