@@ -40,7 +40,7 @@ def test_patterns_are_found_wherever_they_are_kept(patterns: list[Found]) -> Non
     # In a table; in a dictionary; made by a helper of another line; only compiled when called.
     assert "holdfast.language.claims.slots" in modules
     assert "holdfast.records.documents.html" in modules
-    assert "holdfast.language.statements.signals" in modules
+    assert "holdfast.language.statements.gates" in modules
     assert "holdfast.language.names" in modules
 
 

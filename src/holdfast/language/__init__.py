@@ -14,7 +14,6 @@ Which labelled file scores which rules (T is tests/language, D the data folder o
     instructions/rules         T/instructions, T/splits              T/test_rules_set.py
     instructions/own_words     tests/trust/pastes*, rules*           scripts/eval_pastes.py
     instructions/supersede     T/supersession                        T/test_supersede.py
-    statements/signals         T/signals, T/signals_unseen           T/test_signals.py
     triggers                   tests/recall/task_messages*           tests/recall/test_profile.py
 
 `dates`, `echo`, `statements/people` and `questions` have examples in their tests alone. The

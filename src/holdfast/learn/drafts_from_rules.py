@@ -29,7 +29,6 @@ from holdfast.language.relations import PEOPLE, MentionedRelation
 from holdfast.language.sentences import DENSE_STOPS, STOPS
 from holdfast.language.statements.facts import facts_of
 from holdfast.language.statements.gates import entity_novelty, importance, novelty, refusal
-from holdfast.language.statements.signals import signals
 from holdfast.language.statements.values import FactDraft
 from holdfast.language.terms import fold
 from holdfast.language.vocabulary import (
@@ -198,8 +197,6 @@ class _Statement:
     text: str
     refused: str | None
     matters: float
-    #: What it shows of its user.
-    signals: tuple[str, ...] = ()
 
 
 class _TurnSentences:
@@ -236,9 +233,8 @@ class _TurnSentences:
         names = {same(each.text) for each in starting_between(self._extracted.mentions, start, end)}
         new = entity_novelty(names, [name for name in names if self._known(name)])
         matters = importance(text, novelty=novelty(new, 1.0), entities=len(names))
-        shown = signals(text) if self._event.role == "user" else ()
         reason = refusal(text, origin=self._event.origin)
-        return _Statement(text, reason, matters.score, tuple(sorted(shown)))
+        return _Statement(text, reason, matters.score)
 
 
 @dataclass(slots=True)
@@ -325,11 +321,9 @@ class _GroupDrafts:
             sources=(event.id,),
             origin=event.origin,
             importance=told.matters,
-            signals=told.signals,
         )
         if before is not None:
-            both = {*before.signals, *draft.signals}
-            draft = replace(_join(before, draft), signals=tuple(sorted(both)))
+            draft = _join(before, draft)
         self.relations[same(source), found, same(target)] = draft
 
     def _entity(self, name: str, type: str, event: Event, told: _Statement) -> None:

@@ -53,8 +53,6 @@ class RelationDraft:
     sources: tuple[str, ...] = ()
     origin: str | None = None
     importance: float | None = None
-    #: What the words it was said in show: correction, preference, goal, ...
-    signals: tuple[str, ...] = ()
 
 
 def own_name(user: str) -> str:

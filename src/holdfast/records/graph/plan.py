@@ -81,7 +81,6 @@ class DraftGroup:
     origins: list[str] = field(default_factory=list)
     sources: dict[str, None] = field(default_factory=dict)
     importance: float = 0.0
-    signals: set[str] = field(default_factory=set)
 
     def add(self, draft: EntityDraft | RelationDraft, sources: tuple[str, ...], usual: str) -> None:
         """One more draft, as far as it was heard in these turns."""
@@ -89,8 +88,6 @@ class DraftGroup:
         self.sources.update(dict.fromkeys(sources))
         given = IMPORTANCE if draft.importance is None else draft.importance
         self.importance = max(self.importance, given)
-        if isinstance(draft, RelationDraft):
-            self.signals.update(draft.signals)
 
     def sources_beside(self, before: Record | None, now: datetime) -> tuple[str, ...]:
         """The turns to add to those that a record has already."""
@@ -175,8 +172,6 @@ class PlannedRelation:
             "target": self.target,
             "type": self.type.type,
         }
-        if signals := {*self.told.signals, *_signals(self.before)}:
-            data["signals"] = sorted(signals)
         if self.type.original is not None:
             # One edge, however its type is spelled: the first spelling stays.
             old = self.before.data.get("original") if self.before else None
@@ -260,11 +255,6 @@ def merge_id(a: str, b: str, round: int = 0) -> str:
     """The id of the merge of two entities; a later round if that of an earlier one is taken."""
     again = (str(round),) if round else ()
     return digest("merge", *sorted((a, b)), *again)
-
-
-def _signals(before: Record | None) -> list[str]:
-    kept = before.data.get("signals") if before else None
-    return [each for each in kept if isinstance(each, str)] if isinstance(kept, list) else []
 
 
 def _make_planned(  # noqa: PLR0913, PLR0917 (the parts of a record)
