@@ -244,7 +244,7 @@ class Core:
 
     def _hidden(self, scope: Scope, id: str) -> list[Record]:
         """What is forgotten of a record and what was derived from it, those learned first first."""
-        along = self._store.listed(scope, source=id, current=False, archived=True, hidden=True)
+        along = self._store.listed(scope, source=id, hidden=True)
         is_there = bool(self._store.get(scope, [id]))
         found = [*along, *([] if is_there else self._store.get(scope, [id], hidden=True))]
         return sorted(found, key=lambda each: (each.known_from, each.id))

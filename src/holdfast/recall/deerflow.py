@@ -108,7 +108,6 @@ SUMMARIES: Mapping[str, Mapping[str, str]] = {
     },
 }
 _TITLES = {"user": "User Context:", "history": "History:"}
-_HEADER = "Facts:\n"
 _ELLIPSIS = "\n..."
 _NO_CATEGORY = "context"
 # Characters per token vary along a text: a proportional cut aims a little low. By hand.
@@ -257,7 +256,7 @@ def _compose(
     limits: _DocumentLimits,
     select: Callable[..., tuple[list[str], int]],
 ) -> str:
-    header = "\n\n" + _HEADER if base else _HEADER
+    header = "\n\n" + _HEADING if base else _HEADING
     first: list[str] = []
     reserved = 0
     if guaranteed:

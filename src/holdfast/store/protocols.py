@@ -206,7 +206,7 @@ class RecordLife(Protocol):
     ) -> list[str]:
         """Let records hold no longer than `valid_to`, known from `at` on: those still open. None
         ends before it began. Without a time those that ended, by this or by what superseded them,
-        hold without an end again: they are "reopened".
+        hold without an end again: they are "reopened", whatever `action` and `ended` say.
 
         `ended`: instead those that have an end and held for longer. When it became known stays as
         it is, and how they ended: a line in the history says it once more. What `Derived.shortens`
@@ -318,8 +318,8 @@ class Hooks(Protocol):
     def put_hook(self, hook: Webhook | None, *, was: Webhook | None = None) -> bool:
         """Store a new webhook; what happened before is not told to it. With `was` store how it
         fares (failures, since when, due, error, disabled), if it still fares as it did: so of
-        several who take it one gets it. None for `was`, however it fares by now, removes it. False
-        when there is one with its id already, or none that is as it was."""
+        several who take it one gets it. Without a hook the one that was is removed, however it
+        fares by now. False when there is one with its id already, or none that is as it was."""
 
     def hooks(self, *, workspace: str | None = None) -> list[Webhook]:
         """Webhooks, oldest first: of all or of one workspace, disabled ones too."""
@@ -424,7 +424,7 @@ class Records(Protocol):
         several learned at once those stored first), or what was derived from a turn; one of these
         is named. `current`: without those that ended; `archived`: with those put aside. Forgotten
         ones are left out; `hidden`: they alone, as they were, to see to what is left and not to be
-        shown. Not filtered by agent."""
+        shown, put aside or ended or not. Not filtered by agent."""
 
     def put(
         self,
@@ -718,10 +718,10 @@ class Upkeep(Protocol):
         self, derive: Derive, *, steps: Sequence[str] = (), terms: int | None = None
     ) -> int:
         """Derive records and index rows anew from the events, drop derived rows without a source,
-        and queue the vectors that are missing; how many rows were mended. What was forgotten for
-        its own sake and wiped does not come back. `terms`, a version of the recipe of index rows:
-        only if another version made them, and then only these and derived records that are
-        missing."""
+        and queue `steps` for the vectors that are missing; how many rows were mended. What was
+        forgotten for its own sake and wiped does not come back. `terms`, a version of the recipe
+        of index rows: only if another version made them, and then only these and derived records
+        that are missing."""
 
     def backup(self, path: Path, *, progress: Progress | None = None) -> None:
         """Copy the store to a new file while it is in use, verify the copy and seal it with its

@@ -309,3 +309,10 @@ class VersionSuite:
             each.id for each in store.listed(ANN, claim="entry:k", current=False, archived=True)
         ] == [a_fact(51).id]
         assert store.listed(ANN, claim="f" * 32, current=False, archived=True) == []
+
+    @pytest.mark.parametrize("asked", [{}, {"tier": "fact", "claim": "c" * 32}])
+    def test_a_list_is_of_a_tier_or_of_a_claim_or_of_a_turn(
+        self, store: Store, asked: dict[str, Any]
+    ) -> None:
+        with pytest.raises(ValueError, match="name one of tier, claim and source"):
+            store.listed(ANN, **asked)

@@ -35,7 +35,7 @@ from holdfast.store.sql.feed import Found, T
 from holdfast.store.sql.jobs import Turns
 from holdfast.store.sqlite import SqliteStore
 from holdfast.store.values import Head, Health, Progress, ServerState, Trouble
-from holdfast.types import Finding, Scope
+from holdfast.types import Event, Finding, Scope
 
 _ROLES = ("holdfast_serve", "holdfast_work", "holdfast_read")
 #: Of which whoever opens a store must be a member.
@@ -92,12 +92,12 @@ class PostgresStore(PostgresLargeOwners, SqlStore):
 
     # What only reads, and may be answered by a replica.
     _head = _read(SqlStore.head)
+    _events = _read(SqlStore.events)
     changes = _read(SqlStore.changes)
     vectors = _read(SqlStore.vectors)
     kept_index = _read(SqlStore.kept_index)
     large_owner = _read(PostgresLargeOwners.large_owner)
     spaces = _read(SqlStore.spaces)
-    events = _read(SqlStore.events)
     get = _read(SqlStore.get)
     page = _read(SqlStore.page)
     listed = _read(SqlStore.listed)
@@ -122,8 +122,22 @@ class PostgresStore(PostgresLargeOwners, SqlStore):
     # Whether something was done or spent before: the primary alone knows. And what first waits for
     # its own writes.
     _answer = _read(SqlStore._answer, by_replica=False)
+    _events_of_key = _read(SqlStore.events, by_replica=False)
     spent = _read(SqlStore.spent, by_replica=False)
     contexts = _read(SqlStore.contexts, by_replica=False)
+
+    def events(
+        self,
+        scope: Scope,
+        ids: Sequence[str] | None = None,
+        *,
+        after: int = 0,
+        limit: int | None = None,
+        session: str | None = None,
+        key: str | None = None,
+    ) -> list[Event]:
+        read = self._events if key is None else self._events_of_key
+        return read(scope, ids, after=after, limit=limit, session=session, key=key)
 
     def health(self) -> Health:
         servers = tuple(self._reads.states())

@@ -132,7 +132,7 @@ class SqlSharing(StorePart):
                 " ORDER BY s.created_at DESC, s.owner DESC, s.id DESC"
             )
             read = partial(read_many, connection, to_share, sql, values)
-            return [*connection.until_written((which, *values), read)]
+            return [*connection.until_written(("shares", to, *by), read)]
 
     def agent_trust(self, workspace: str) -> dict[str, float]:
         with self._pool.reader() as connection:

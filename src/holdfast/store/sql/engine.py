@@ -142,7 +142,7 @@ class Connection(Protocol):
 
     def until_written(self, key: Hashable, read: Callable[[], T]) -> T:
         """What `read` gives, read again only if anything was written since; where that cannot be
-        told for less than the reading, each time."""
+        told for less than the reading, each time. `key` begins with the name of what is read."""
 
 
 class Pool(Protocol):

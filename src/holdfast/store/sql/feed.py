@@ -98,7 +98,7 @@ class SqlFeed(StorePart):
             connection.narrow(scope)
             owner = (scope.workspace, scope.user)
             return connection.until_written(
-                owner, lambda: Head(*connection.execute(_HEAD, owner).fetchone())
+                ("head", *owner), lambda: Head(*connection.execute(_HEAD, owner).fetchone())
             )
 
     @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import orjson
@@ -69,8 +70,10 @@ class SqlHooks(StorePart):
         return _to_happenings(rows[:limit], after.at_us - _DOUBT)
 
     def put_hook(self, hook: Webhook | None, *, was: Webhook | None = None) -> bool:
-        if hook is None or was is None:
-            return self._writer.run(lambda c: _remove(c, was) if hook is None else _add(c, hook))
+        if hook is None:
+            return was is not None and self._writer.run(partial(_remove, hook=was))
+        if was is None:
+            return self._writer.run(partial(_add, hook=hook))
         new = ", ".join(f"{name} = ?" for name in _STATE)
         same = "".join(f" AND {name} IS NOT DISTINCT FROM ?" for name in _STATE)
 
@@ -136,10 +139,9 @@ def _add(connection: Connection, hook: Webhook) -> bool:
     return True
 
 
-def _remove(connection: Connection, hook: Webhook | None) -> bool:
-    id = None if hook is None else hook.id
-    connection.execute("DELETE FROM webhook_heads WHERE webhook = ?", (id,))
-    connection.execute("DELETE FROM webhooks WHERE id = ?", (id,))
+def _remove(connection: Connection, hook: Webhook) -> bool:
+    connection.execute("DELETE FROM webhook_heads WHERE webhook = ?", (hook.id,))
+    connection.execute("DELETE FROM webhooks WHERE id = ?", (hook.id,))
     return connection.changes() > 0
 
 

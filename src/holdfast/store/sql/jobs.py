@@ -151,7 +151,7 @@ class _ClaimRequest:
 
 
 class SqlGroups(StorePart):
-    """The half of `Queue` that works on conversations,."""
+    """The half of `Queue` that works on conversations, and whose turn it is."""
 
     def claim_group(
         self,

@@ -284,8 +284,10 @@ class SqlAnswers(StorePart):
     def answer(
         self, scope: Scope, key: str, new: Answered | None = None, *, at: datetime | None = None
     ) -> Answered | None:
-        if new is None or at is None:
+        if new is None:
             return self._answer(scope, key)
+        if at is None:
+            raise ValueError("a new answer is kept from a time on: at is missing")
 
         def work(connection: Connection) -> Answered:
             owner = ensure_owner(connection, scope)

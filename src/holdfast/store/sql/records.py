@@ -238,14 +238,16 @@ class SqlRecords(StorePart):
         hidden: bool = False,
         limit: int = 100_000,
     ) -> list[Record]:
+        if [tier, claim, source].count(None) != 2:
+            raise ValueError("name one of tier, claim and source")
         origin = None if source is None else next(iter(known_ids([source])), b"")
         which, values = matching(
             {"r.tier": tier, "r.kind": kind, "r.claim": claim, "p.event": origin}
         )
         if tier is not None:  # By which an index can be taken that has no turns.
             which += f" AND r.tier {'=' if tier == 'session' else '!='} 'session'"
-        which += " AND r.valid_to IS NULL AND r.known_to IS NULL" if current else ""
-        which += "" if archived else " AND r.archived IS NULL"
+        which += " AND r.valid_to IS NULL AND r.known_to IS NULL" if current and not hidden else ""
+        which += "" if archived or hidden else " AND r.archived IS NULL"
         rows, owned = "records r", "r.owner"
         order = "r.known_from, coalesce(r.arrival, e.arrival), r.id"
         if claim is not None:
