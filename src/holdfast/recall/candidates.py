@@ -119,6 +119,10 @@ def raise_scores(
     )
 
 
+#: Of values of which more than this share differ from the lowest, all are parted.
+_MOSTLY = 0.9
+
+
 @dataclass(frozen=True, slots=True)
 class Ranking:
     """Documents of one source, best first, with that source's own scores."""
@@ -131,8 +135,22 @@ def border(values: NDArray[np.float32], most: int) -> NDArray[np.intp]:
     """Places of the `most` highest values and of all that equal the last of them."""
     if len(values) <= most:
         return np.arange(len(values))
+    # For most documents nothing speaks: thousands of equal values would take ten times as long to
+    # part as different ones.
+    above = values > values.min()
+    count = int(np.count_nonzero(above))
+    if count < most:
+        return np.arange(len(values))
+    if count > _MOSTLY * len(values):
+        return np.flatnonzero(values >= _nth(values, most))
+    high = np.flatnonzero(above)
+    return high[values[high] >= _nth(values[high], most)]
+
+
+def _nth(values: NDArray[np.float32], most: int) -> np.float32:
     cut = len(values) - most
-    return np.flatnonzero(values >= np.partition(values, cut)[cut])
+    nth: np.float32 = np.partition(values, cut)[cut]
+    return nth
 
 
 def best(

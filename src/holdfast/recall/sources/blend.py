@@ -38,6 +38,7 @@ from holdfast.index.view import K1, View
 from holdfast.language.lexicon import SURE_MONTHS, WEEKDAYS
 from holdfast.language.questions import whose
 from holdfast.language.terms import fold, terms
+from holdfast.recall.candidates import border
 from holdfast.recall.query import Query
 from holdfast.recall.sources.keywords import (
     LengthNorms,
@@ -414,8 +415,7 @@ def _by_session(view: View) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray
 def _likely(view: View, window: Scores, around: NDArray[np.int32]) -> NDArray[np.integer]:
     """The documents that keywords speak for most, those beside them, and all rules: they compete
     among themselves."""
-    most = min(_LIKELY, len(window))
-    best = np.argpartition(window, len(window) - most)[len(window) - most :]
+    best = border(window, _LIKELY)
     best = best[window[best] > 0]
     derived = np.flatnonzero(view.tiers == view.code("procedure"))
     near = np.unique(np.concatenate([best, around[0, best], around[1, best], derived]))
