@@ -155,8 +155,8 @@ def run_failovers(failovers: int, seed: int) -> dict[str, int]:
             primary, replica = replica, primary
             replica.start_as_replica(primary.url)
         wait_until_it_goes_on(tally, len(tally.acknowledged) + 10 * THREADS)
-        found = end(store, tally, stop, threads)
         by_replicas = sum(each.reads for each in store.health().servers[1:])
+        found = end(store, tally, stop, threads)
         return found | {"reads": tally.reads, "by replicas": by_replicas, "stale": tally.stale}
     finally:
         primary.end()
