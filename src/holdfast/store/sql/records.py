@@ -352,12 +352,28 @@ class SqlRecords(StorePart):
         )
 
 
+#: What `RECORD` and `_EVENT_OF_ROW` read of a row.
+_COLUMNS = (
+    "id, owner, tier, kind, valid_from, valid_to, known_from, known_to, origin, confidence,"
+    " importance, sources, data, content, role, name, agent, session, metadata, seen, quiet,"
+    " archived, strength, uses, visibility, event"
+)
+#: The same as `EVENT_OF`; of a turn nobody has to look whether it is forgotten.
+_EVENT_OF_ROW = (
+    f"{_OWN_EVENT} AND (r.tier = 'session' OR EXISTS (SELECT 1 FROM records s"
+    " WHERE s.owner = r.owner AND s.id = r.event AND s.forgotten_at IS NULL))"
+)
+
+
 @lru_cache(maxsize=256)
 def _get_sql(count: int, hidden: bool) -> str:
-    event, readable = (_OWN_EVENT, _HAS_CONTENT) if hidden else (EVENT_OF, READABLE)
+    """Reads the rows first, then their events: joined, SQLite goes back to a row for each of its
+    columns, which takes twice as long."""
+    event, there = (_OWN_EVENT, "") if hidden else (_EVENT_OF_ROW, " AND forgotten_at IS NULL")
     return (
-        f"SELECT {RECORD} FROM owners o JOIN records r ON r.owner = o.owner{event}"
-        f" WHERE o.workspace = ? AND o.user = ? AND r.id IN ({marks(count)}) AND{readable}"
+        f"WITH r AS MATERIALIZED (SELECT {_COLUMNS} FROM records WHERE owner ="
+        " (SELECT o.owner FROM owners o WHERE o.workspace = ? AND o.user = ?)"
+        f" AND id IN ({marks(count)}){there}) SELECT {RECORD} FROM r{event} WHERE{_HAS_CONTENT}"
     )
 
 
