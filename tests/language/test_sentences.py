@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.language.sentences import cut_sentences
+from holdfast.language.sentences import cut_sentences, parts_of
 
 
 @pytest.mark.parametrize(
@@ -32,3 +32,23 @@ def test_a_dash_ends_a_clause_where_it_is_asked_for() -> None:
         "I moved",
         "the old flat was damp",
     ]
+
+
+@pytest.mark.parametrize(
+    ("statement", "parts"),
+    [
+        (
+            "I share a flat with Pilar, my share is 540 and the cellar is damp.",
+            ["I share a flat with Pilar", "my share is 540", "and the cellar is damp"],
+        ),
+        ("Our vet (the one in Hove) - Dr. Okafor", ["Our vet", "the one in Hove", "Dr. Okafor"]),
+        ("I live in Leeds", ["I live in Leeds"]),
+        # A comma in a number, and a dash in a word, join.
+        ("1,200 a month for check-ups", ["1,200 a month for check-ups"]),
+        ("我住在里斯本，我喜欢茶", ["我住在里斯本", "我喜欢茶"]),
+        (", , .", []),
+    ],
+)
+def test_a_statement_has_parts(statement: str, parts: list[str]) -> None:
+    found = [statement[a:b].strip(" .") for a, b in parts_of(statement)]
+    assert found == parts

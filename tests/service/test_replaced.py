@@ -153,3 +153,28 @@ def test_in_the_block_of_the_proxy(tmp_path: Path) -> None:
         (block,) = blocks(sent(model))
     told = {(each.who, each.text) for each in safe.parse(block)}
     assert told == {("user", LISBON), ("user (until March 2026)", PARIS)}
+
+
+def test_of_a_statement_that_is_replaced_in_part_the_rest_is_told_as_it_is(tmp_path: Path) -> None:
+    said = (
+        ("I share a flat on Garnet Street with Pilar, my share is 540 a month.", JANUARY),
+        ("My share of the rent went up to 600 a month.", MARCH),
+        ("I moved out, I live with my brother Tom now.", MAY),
+    )
+    with holdfast.open(tmp_path / "read.db", worker=False, clock=lambda: MAY) as memory:
+        ids: list[str] = []
+        for text, at in said[:2]:
+            ids += memory.remember(text, user="ann", at=at).events
+            memory.drain()
+        held = {fact.content: fact.reason for fact in memory.facts.list(user="ann")}
+        assert held["I share a flat on Garnet Street with Pilar"] == "rest"
+        assert said[0][0] not in held
+        first, second = memory.recall("How much is my share a month?", user="ann")
+        replaced = {"by": ids[1], "until": "2026-03-12", "partly": True}
+        assert (first.id, second.why["replaced"]) == (ids[1], replaced)
+        # What is left is replaced, too.
+        ids += memory.remember(said[2][0], user="ann", at=said[2][1]).events
+        memory.drain()
+        held = {fact.content: fact.reason for fact in memory.facts.list(user="ann")}
+        assert "I share a flat on Garnet Street with Pilar" not in held
+        assert memory.recall("With whom do I live now?", user="ann")[0].id == ids[2]

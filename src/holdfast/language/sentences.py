@@ -78,6 +78,23 @@ _BEFORE_CLAUSE = regex(
     re.I,
 )
 _LONGEST_CLAUSE = 300
+#: Where a part of a sentence ends and another begins: "a flat in Leeds, second floor, and my share
+#: is 540".
+_PART_ENDS = regex(
+    rf"\s*[,;:()–—]+\s+(?:-\s+)?|\s*[()]|[{DENSE_STOPS}，；、]|\s+-\s+"
+    r"|\s+(?=(?:and|but|so|und|aber|y|pero|et|mais|e|ma|mas|en|maar)\s)",
+    re.I,
+)
+_SAYS = regex(r"\w")
+
+
+def parts_of(statement: str) -> list[tuple[int, int]]:
+    """Where the parts of a statement begin and end that may be so without the others."""
+    spans = list[tuple[int, int]]()
+    for begin, end in cut_sentences(statement):
+        cuts = [place for cut in _PART_ENDS.finditer(statement, begin, end) for place in cut.span()]
+        spans += zip([begin, *cuts[1::2]], [*cuts[::2], end], strict=True)
+    return [span for span in spans if _SAYS.search(statement, *span)]
 
 
 def is_denied(text: str, start: int, end: int) -> bool:

@@ -17,14 +17,15 @@ from datetime import datetime
 from holdfast.border.write_options import visibility_of
 from holdfast.language.instructions.rules import rule_id
 from holdfast.learn.drafts_from_rules import Drafts
+from holdfast.models.reader import LineReader, states_something
 from holdfast.records.after_forget import rules_gone
 from holdfast.records.facts.judge import Opinion, Opinions, nobody
-from holdfast.records.facts.plan import Alike
+from holdfast.records.facts.plan import Alike, Reading
 from holdfast.records.facts.verbs import TIERS, Facts
 from holdfast.records.graph.follow import Graphs
 from holdfast.records.graph.plan import plan_heard
 from holdfast.records.notes import Notes
-from holdfast.records.rules import DOUBTFUL, Relate, planned_rules
+from holdfast.records.rules import DOUBTFUL, planned_rules
 from holdfast.records.versions import attempts
 from holdfast.store.protocols import Derived, Store
 from holdfast.types import Event, Job, Scope
@@ -55,8 +56,8 @@ class Committer:
     facts: Facts
     notes: Notes
     clock: Callable[[], datetime]
-    #: How a line relates to known ones; None: nobody can tell.
-    relate: Relate | None = None
+    #: Tells how a line relates to known ones; None: nobody can tell.
+    reader: LineReader | None = None
 
     def commit(
         self,
@@ -109,7 +110,7 @@ class Committer:
         )
         facts = self.facts.planned(
             scope, drafts.facts, now=now, opinion=questions.opinion,
-            likeness=questions.likeness, relate=self.relate,
+            likeness=questions.likeness, reading=self._reading(),
         )  # fmt: skip
         notes = self.notes.planned(scope, drafts.facts, turns=learned.turns)
         rules = self._rules(learned) if drafts.rules else []
@@ -129,8 +130,14 @@ class Committer:
         current = [
             each for each in listed if (each.agent, each.visibility) == (scope.agent, visibility)
         ]
-        assert self.relate is not None, "only the model that reads drafts rules"
-        return planned_rules(drafts, current, self.relate)
+        assert self.reader is not None, "only the model that reads drafts rules"
+        return planned_rules(drafts, current, self.reader.relations)
+
+    def _reading(self) -> Reading | None:
+        reader = self.reader
+        if reader is None:
+            return None
+        return Reading(reader.relations, lambda text: states_something(text, reader))
 
 
 class _Questions:

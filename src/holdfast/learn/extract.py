@@ -355,9 +355,8 @@ def make_extract(
         if generator is not None:
             llm = make_llm_extractor(generator, committer.store, config.extraction, committer.clock)
         processes = ReaderProcesses(config.jobs.read_seconds)
-        relate = None if lines is None else lines.relations
         return ExtractStep(
-            replace(committer, relate=relate), echoes, factory, config, processes, llm, lines
+            replace(committer, reader=lines), echoes, factory, config, processes, llm, lines
         )
 
     return make

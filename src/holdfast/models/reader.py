@@ -55,8 +55,8 @@ _BUSY_TAGS = ("ask", "fact", "rule", "withdraw", "recall")
 #: Characters of a message that anybody could answer, and from which probability on one asks for
 #: memories: by the development part of `training/`.
 _LONGEST_GENERAL, _RECALLS = 300, 0.1
-#: From which on a line asks.
-_ASKS = 0.5
+#: From which on a line asks, and from which on it says something that lasts.
+_ASKS, _STATES = 0.5, 0.5
 #: How sure a line must begin in the middle of a sentence, as a logit: half a name is no statement.
 _STARTS = 2.0
 
@@ -112,6 +112,11 @@ def is_general(text: str, reader: LineReader) -> bool:
 def is_question(text: str, reader: LineReader) -> bool:
     """Whether every line of a message asks something."""
     return all(line.tags["ask"] >= _ASKS for line in reader.lines(text))
+
+
+def states_something(text: str, reader: LineReader) -> bool:
+    """Whether a text says something that lasts."""
+    return any(line.tags["fact"] >= _STATES for line in reader.lines(text))
 
 
 class LocalReader:

@@ -60,10 +60,14 @@ class Stated:
         return FactDraft(text=text, **{**told, **given})
 
     def learn(
-        self, drafts: list[FactDraft], scope: Scope = ANN, opinion: Opinion = nobody
+        self,
+        drafts: list[FactDraft],
+        scope: Scope = ANN,
+        opinion: Opinion = nobody,
+        **read: Any,
     ) -> list[Derived]:
         since = self.store.head(scope).change
-        records = self.facts.planned(scope, drafts, now=self.now, opinion=opinion)
+        records = self.facts.planned(scope, drafts, now=self.now, opinion=opinion, **read)
         assert self.store.put(scope, records, known_at=self.now, steps=[], since=since, tiers=TIERS)
         return records
 

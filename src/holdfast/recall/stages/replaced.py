@@ -46,6 +46,8 @@ class Successor:
     settled: datetime
     #: Whether it surely took its place.
     is_sure: bool = True
+    #: Whether what was replaced is what was left of a statement that another one replaced in part.
+    is_of_rest: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,7 @@ def standings(facts: OwnerFacts) -> Standings:
             return None
         gone = [each for each in said if each.known_to is not None or each.valid_to is not None]
         held = [each for each in said if each not in gone]
-        found = [one for each in gone if (one := _successor(each, facts)) is not None]
+        found = [one for each in gone for one in _successors(each, facts)]
         found += [one for each in held if (one := _reviser(each, facts)) is not None]
         if not found:
             return None
@@ -81,16 +83,28 @@ def standings(facts: OwnerFacts) -> Standings:
     return of
 
 
-def _successor(fact: Record, facts: OwnerFacts) -> Successor | None:
-    """The turn that says what is so in the place of a fact, in the end."""
-    last, since = fact, None
+def _successors(fact: Record, facts: OwnerFacts) -> list[Successor]:
+    """The turns that say what is so in the place of a fact, in the end: of what took its place a
+    part may be so still, and something else in the place of the others."""
+    first = _instead(fact, facts)
+    ahead, found = [*first], list[Successor]()
     for _ in range(_LONGEST_CHAIN):
-        later = [each for each in facts.instead_of(last.id) if each.sources]
-        if not later:
+        if not ahead:
             break
-        last = later[-1]
-        since = since or last.valid_from
-    return None if since is None else _made(fact, last, since, is_sure=True)
+        last = ahead.pop()
+        rest = [
+            each for each in facts.of_source(last.sources[0]) if each.data.get("rest_of") == last.id
+        ]
+        if later := [*_instead(last, facts), *rest]:
+            ahead += later
+        elif made := _made(fact, last, first[0].valid_from, is_sure=True):
+            found.append(made)
+    return found
+
+
+def _instead(fact: Record, facts: OwnerFacts) -> list[Record]:
+    """What took the place of a fact, if a turn says it."""
+    return [each for each in facts.instead_of(fact.id) if each.sources][-1:]
 
 
 def _reviser(fact: Record, facts: OwnerFacts) -> Successor | None:
@@ -106,7 +120,10 @@ def _made(fact: Record, last: Record, since: datetime, *, is_sure: bool) -> Succ
     if last.sources[0] in fact.sources:
         return None
     words = frozenset(terms(fact.content)) | frozenset(terms(last.content))
-    return Successor(last.sources[0], since, words, fact.valid_from, last.valid_from, is_sure)
+    is_rest = "rest_of" in fact.data
+    return Successor(
+        last.sources[0], since, words, fact.valid_from, last.valid_from, is_sure, is_rest
+    )
 
 
 def newest_first(candidates: list[Candidate], moment: Moment) -> list[Candidate]:
@@ -177,7 +194,8 @@ def _meant(standing: Standing, asked: frozenset[str]) -> Successor | None:
     """The successor of the statement that a question is about; None where it is about another
     statement of the turn, which holds."""
     best = max(
-        standing.successors, key=lambda each: (len(each.words & asked), each.is_sure, each.since)
+        standing.successors,
+        key=lambda each: (len(each.words & asked), each.is_sure, not each.is_of_rest, each.since),
     )
     beside = max((len(words & asked) for words in standing.held), default=0)
     return best if len(best.words & asked) >= beside else None

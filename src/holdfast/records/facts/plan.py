@@ -8,9 +8,10 @@ again give nothing: a fact has the id of its turn and its text, a repeat that of
 from __future__ import annotations
 
 import logging
+import re
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -24,6 +25,8 @@ from holdfast.index.view import packed
 from holdfast.language.claims.claim import Claim, read_claim
 from holdfast.language.claims.relate import Thresholds, relation, tells_apart
 from holdfast.language.claims.slots import USER
+from holdfast.language.regex import regex
+from holdfast.language.sentences import parts_of
 from holdfast.language.statements.values import BY_USER, CATEGORIES, USERS_OWN, FactDraft
 from holdfast.language.terms import fold
 from holdfast.records import parts
@@ -33,6 +36,7 @@ from holdfast.records.facts.follow import (
     CONFLICT,
     TIER,
     OwnerFacts,
+    is_compared,
     is_of_one,
     known_of,
     likest,
@@ -54,7 +58,7 @@ from holdfast.records.facts.reconcile import (
     reconcile,
 )
 from holdfast.records.graph.check import distrust
-from holdfast.records.rules import Relate, competing, probability
+from holdfast.records.rules import Relate
 from holdfast.records.versions import first_id
 from holdfast.store.protocols import Derived
 from holdfast.types import Metadata, Record, Scope
@@ -225,19 +229,25 @@ _FAR_AHEAD = timedelta(days=366)
 #: Facts that the model that reads compares with a new one: the nearest of the latest and of those
 #: that share its words.
 _LATEST, _NEAREST, _FARTHEST = 100, 8, 0.1
-#: How sure it is that one fact ends another: by what the model says, how alike the two are, and
-#: what the model says of the others (a line ends little else beside what it is about). Fitted on
-#: the development part of `training/` (499 ends, five folds by conversation).
-_BY_MODEL, _BY_LIKENESS, _BY_OTHERS, _BASE = 0.6, 4.26, -1.11, -2.78
 #: From which on what the model says counts more than numbers or names that tell two things apart.
 _APART = 0.9
-#: From which probability on it ends one: in English precision 0.72 and recall 0.74. A lower bound
-#: leaves fewer facts that are no longer so, and ends more that still are.
-ENDS_FROM = 0.3
-#: What the model alone must say at least; and from which on it says that it may: then the later is
-#: told first.
-_LEAST_SAID = 0.2
+#: From which probability on a line ends a fact, and a part of one: by the development part of
+#: `training/`. Lower ones leave fewer facts that are no longer so, and end more that still are.
+ENDS_FROM, _ENDS_PART_FROM = 0.3, 0.2
+#: And from which on it may end one: then the later is told first.
 REVISES_FROM = 0.1
+#: The reason of what the model that reads ended.
+READ = "read"
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What the model that reads is asked of facts."""
+
+    #: How a line, behind what stood before it, relates to known ones.
+    relate: Relate
+    #: Whether a text says something that lasts.
+    states: Callable[[str], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,8 +260,8 @@ class Tools:
     taken_back: Callable[[Record], bool] = lambda _record: False
     likeness: Likeness = lambda _one, _other: None
     opinion: Opinion = nobody
-    #: How a line relates to known ones, by the model that reads; None: nobody can tell.
-    relate: Relate | None = None
+    #: The model that reads; None: nobody can tell.
+    reading: Reading | None = None
     limits: Thresholds = field(default_factory=Thresholds)
 
 
@@ -261,12 +271,6 @@ class DraftOutcome:
 
     id: str | None
     outcome: Outcome
-
-
-def _sureness(id: str, told: Mapping[str, float], likeness: float) -> float:
-    """The probability that a line ends this one of some facts."""
-    by_model = competing(id, told, weight=_BY_MODEL, others=_BY_OTHERS)
-    return probability(by_model + _BY_LIKENESS * likeness + _BASE)
 
 
 class FactPlan:
@@ -319,8 +323,8 @@ class FactPlan:
         new = New(claim, draft.at, draft.confidence, draft.origin, self._scope.agent)
         known = self._candidates(claim, draft.visibility)
         outcome = self._reconciled(new, known)
-        if self._tools.relate is not None and outcome.reason in DOUBTFUL:
-            outcome = self._by_model(new, draft, outcome, self._tools.relate)
+        if self._tools.reading is not None and outcome.reason in DOUBTFUL:
+            outcome = self._by_model(new, draft, outcome, self._tools.reading.relate)
         outcome = self._trusting(new, outcome)
         if outcome.action == "noop":
             self._confirm(outcome.targets[0], draft)
@@ -363,6 +367,31 @@ class FactPlan:
             )
             for other in outcome.disputes:
                 self._dispute(id, other, new)
+        if outcome.reason == READ and outcome.action == "supersede" and self._tools.reading:
+            for target in targets:
+                self._keep_rest(target, draft, self._tools.reading)
+
+    def _keep_rest(self, ended: KnownFact, draft: FactDraft, reading: Reading) -> None:
+        """Of a fact that a line ends, what is so all the same stays as a fact of its own."""
+        text, relate = ended.claim.text, reading.relate
+        rest = _rest_of(text, ended_parts(text, draft, relate))
+        if not rest or not reading.states(rest):
+            return
+        if _ended_by(draft, [rest], relate)[0] >= _ENDS_PART_FROM:
+            return
+        base = self._records.get(ended.id) or to_derived(self._facts.records[ended.id])
+        claim = read_claim(rest, str(base.data.get("speaker") or USER), self._own)
+        id = parts.digest("rest", base.id, rest)
+        is_said = any(self._repeats(claim, each) for each in self._held_with(base))
+        if is_said or not base.sources or id in self._records or self._tools.exists(id):
+            return
+        self._records[id] = rest_version(base, id, rest, claim)
+        self._new[id] = replace(ended, id=id, claim=claim)
+
+    def _held_with(self, base: Derived) -> list[Record]:
+        """The facts of the same turns that hold."""
+        found = [each for source in base.sources for each in self._facts.of_source(source)]
+        return [each for each in found if is_compared(each) and each.id not in self._ended]
 
     def _dispute(self, id: str, other: str, new: New) -> None:
         """Note that another agent holds something else."""
@@ -406,23 +435,20 @@ class FactPlan:
     def _by_model(self, new: New, draft: FactDraft, outcome: Outcome, relate: Relate) -> Outcome:
         """The outcome with what the model that reads says of the nearest known facts: it may end
         what was said before, as far as the guards allow it."""
-        near = [each for each in self._neighbours(draft) if each.at <= new.at]
-        told = relate(draft.text, draft.before, [each.claim.text for each in near])
-        sure = {
-            each.id: how["replaces"] + how["corrects"] for each, how in zip(near, told, strict=True)
-        }
-        alike = {each.id: self._tools.likeness(draft.text, each.claim.text) or 0.0 for each in near}
+        near = {each.id: each for each in self._neighbours(draft) if each.at <= new.at}
+        told = _ended_by(draft, [each.claim.text for each in near.values()], relate)
+        sure = dict(zip(near, told, strict=True))
         apart = {
-            each.id
-            for each in near
-            if sure[each.id] < _APART and tells_apart(new.claim, each.claim)
+            id
+            for id, each in near.items()
+            if sure[id] < _APART and tells_apart(new.claim, each.claim)
         }
-        apart |= {each.id for each in near if self._is_part(each, draft)}
+        apart |= {id for id, each in near.items() if self._is_part(each, draft)}
         may_end = [id for id in sure if sure[id] >= REVISES_FROM and id not in apart]
         ended = [
             id
             for id in may_end
-            if sure[id] >= _LEAST_SAID and _sureness(id, sure, alike[id]) >= ENDS_FROM
+            if sure[id] >= ENDS_FROM and ended_parts(near[id].claim.text, draft, relate)
         ]
         maybe = tuple(id for id in may_end if id not in ended)
         if not ended:
@@ -431,9 +457,9 @@ class FactPlan:
         as_sure = replace(new, confidence=max(new.confidence, limits.sure))
         contradicts = tuple(each for each in outcome.contradicts if each not in ended)
         ends = Outcome(
-            "supersede", "read", tuple(ended), contradicts, outcome.disputes, revises=maybe
+            "supersede", READ, tuple(ended), contradicts, outcome.disputes, revises=maybe
         )
-        return guard_outcome(ends, as_sure, near, limits)
+        return guard_outcome(ends, as_sure, [*near.values()], limits)
 
     def _is_part(self, known: KnownFact, draft: FactDraft) -> bool:
         """Whether a fact is a part of what its turn says here: no line ends what it says itself."""
@@ -536,6 +562,60 @@ class FactPlan:
             if each not in seen and each in self._facts.records:
                 seen.add(each)
                 ahead += self._facts.records[each].data.get("replaces", ())
+
+
+#: Words that only join a part to what stood before it.
+_JOINS = regex(r"^(?:and|but|so|und|aber|y|pero|et|mais|e|ma|mas|en|maar)\s+", re.I)
+
+
+def _ended_by(draft: FactDraft, texts: Sequence[str], relate: Relate) -> list[float]:
+    """How probably a line ends each of some texts."""
+    told = relate(draft.text, draft.before, texts)
+    return [each["replaces"] + each["corrects"] for each in told]
+
+
+def ended_parts(text: str, draft: FactDraft, relate: Relate) -> list[tuple[int, int]]:
+    """The parts of a fact that a line ends; all of one that has no parts."""
+    spans = parts_of(text)
+    if len(spans) < 2:
+        return [(0, len(text))]
+    sure = _ended_by(draft, [text[start:end] for start, end in spans], relate)
+    return [span for span, each in zip(spans, sure, strict=True) if each >= _ENDS_PART_FROM]
+
+
+def _rest_of(text: str, ended: Sequence[tuple[int, int]]) -> str:
+    """A fact without the parts that are ended: what stands side by side stays as it is."""
+    kept: list[tuple[int, int]] = []
+    beside = False
+    for span in parts_of(text):
+        if span in ended:
+            beside = False
+            continue
+        kept[-1:] = [(kept[-1][0], span[1])] if beside else [*kept[-1:], span]
+        beside = True
+    runs = [text[start:end].strip(" ,;:-–—") for start, end in kept]
+    return ", ".join(_JOINS.sub("", each) for each in runs if each)
+
+
+def rest_version(base: Derived, id: str, text: str, claim: Claim) -> Derived:
+    """What is so still of a fact that was replaced in part, since the fact was."""
+    row, length = packed(indexed_terms(base.name, text))
+    of_whole = (*_OF_TEXT, "replaces", "revises", "about")
+    kept = {name: value for name, value in base.data.items() if name not in of_whole}
+    told = {"slot": claim.slot, "value": claim.value}
+    data = {
+        **kept,
+        **{name: value for name, value in told.items() if value},
+        "claim": id,
+        "rest_of": base.id,
+        "outcome": "add",
+        "reason": "rest",
+        "polarity": claim.polarity,
+    }
+    return replace(
+        base, id=id, content=text, data=data, terms=row, length=length, valid_to=None,
+        supersedes=(), shortens=(), reason="rest",
+    )  # fmt: skip
 
 
 def draft_id(draft: FactDraft) -> str:

@@ -31,6 +31,7 @@ from holdfast.records.facts.plan import (
     Embed,
     FactPlan,
     Likeness,
+    Reading,
     Tools,
     added_id,
     answer_id,
@@ -43,7 +44,6 @@ from holdfast.records.facts.plan import (
 from holdfast.records.facts.queries import MOST_LISTED
 from holdfast.records.graph import check
 from holdfast.records.parts import Background
-from holdfast.records.rules import Relate
 from holdfast.records.versions import attempts, exists, first_id, once, was_taken_back
 from holdfast.store.protocols import Derived, Store
 from holdfast.types import Record, Scope
@@ -94,14 +94,14 @@ class Facts(FactsAfterForget):
         now: datetime,
         opinion: Opinion = nobody,
         likeness: Likeness | None = None,
-        relate: Relate | None = None,
+        reading: Reading | None = None,
     ) -> list[Derived]:
         """What drafts make of the facts, not stored: for `store.learn(..., since=, tiers=TIERS)`,
         where `since` was read before this. The same again gives nothing; in doubt see `opinion`.
         Without a `likeness` the embedding model is waited for."""
         if not drafts:
             return []
-        tools = replace(self._tools(scope, opinion, likeness), relate=relate)
+        tools = replace(self._tools(scope, opinion, likeness), reading=reading)
         plan = FactPlan(self._shelf.of(scope), scope, now, tools)
         plan.add_found(drafts)
         return plan.records()
