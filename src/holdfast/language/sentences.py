@@ -78,11 +78,13 @@ _BEFORE_CLAUSE = regex(
     re.I,
 )
 _LONGEST_CLAUSE = 300
+#: Words that join one part of a sentence to another, in a pattern.
+JOINING = "(?:and|but|so|und|aber|y|pero|et|mais|e|ma|mas|en|maar)"
 #: Where a part of a sentence ends and another begins: "a flat in Leeds, second floor, and my share
 #: is 540".
 _PART_ENDS = regex(
     rf"\s*[,;:()–—]+\s+(?:-\s+)?|\s*[()]|[{DENSE_STOPS}，；、]|\s+-\s+"
-    r"|\s+(?=(?:and|but|so|und|aber|y|pero|et|mais|e|ma|mas|en|maar)\s)",
+    rf"|\s+(?={JOINING}\s)",
     re.I,
 )
 _SAYS = regex(r"\w")

@@ -26,7 +26,7 @@ from holdfast.language.claims.claim import Claim, read_claim
 from holdfast.language.claims.relate import Thresholds, relation, tells_apart
 from holdfast.language.claims.slots import USER
 from holdfast.language.regex import regex
-from holdfast.language.sentences import parts_of
+from holdfast.language.sentences import JOINING, parts_of
 from holdfast.language.statements.values import BY_USER, CATEGORIES, USERS_OWN, FactDraft
 from holdfast.language.terms import fold
 from holdfast.records import parts
@@ -564,8 +564,8 @@ class FactPlan:
                 ahead += self._facts.records[each].data.get("replaces", ())
 
 
-#: Words that only join a part to what stood before it.
-_JOINS = regex(r"^(?:and|but|so|und|aber|y|pero|et|mais|e|ma|mas|en|maar)\s+", re.I)
+#: A word that only joins a part to what stood before it.
+_JOINS = regex(rf"^{JOINING}\s+", re.I)
 
 
 def _ended_by(draft: FactDraft, texts: Sequence[str], relate: Relate) -> list[float]:
