@@ -231,9 +231,11 @@ _FAR_AHEAD = timedelta(days=366)
 _LATEST, _NEAREST, _FARTHEST = 100, 8, 0.1
 #: From which on what the model says counts more than numbers or names that tell two things apart.
 _APART = 0.9
-#: From which probability on a line ends a fact, and a part of one: by the development part of
-#: `training/`. Lower ones leave fewer facts that are no longer so, and end more that still are.
-ENDS_FROM, _ENDS_PART_FROM = 0.3, 0.2
+#: From which probability on a line ends a fact: by five sets of conversations. A lower one leaves
+#: fewer facts that are no longer so, and ends more that still are.
+ENDS_FROM = 0.4
+#: And below which a part of one that it ends is so all the same.
+_KEEPS_BELOW = 0.04
 #: And from which on it may end one: then the later is told first.
 REVISES_FROM = 0.1
 #: The reason of what the model that reads ended.
@@ -373,11 +375,10 @@ class FactPlan:
 
     def _keep_rest(self, ended: KnownFact, draft: FactDraft, reading: Reading) -> None:
         """Of a fact that a line ends, what is so all the same stays as a fact of its own."""
-        text, relate = ended.claim.text, reading.relate
-        rest = _rest_of(text, ended_parts(text, draft, relate))
+        rest = _rest_of(ended.claim.text, draft, reading.relate)
         if not rest or not reading.states(rest):
             return
-        if _ended_by(draft, [rest], relate)[0] >= _ENDS_PART_FROM:
+        if _ended_by(draft, [rest], reading.relate)[0] >= _KEEPS_BELOW:
             return
         base = self._records.get(ended.id) or to_derived(self._facts.records[ended.id])
         claim = read_claim(rest, str(base.data.get("speaker") or USER), self._own)
@@ -445,11 +446,7 @@ class FactPlan:
         }
         apart |= {id for id, each in near.items() if self._is_part(each, draft)}
         may_end = [id for id in sure if sure[id] >= REVISES_FROM and id not in apart]
-        ended = [
-            id
-            for id in may_end
-            if sure[id] >= ENDS_FROM and ended_parts(near[id].claim.text, draft, relate)
-        ]
+        ended = [id for id in may_end if sure[id] >= ENDS_FROM]
         maybe = tuple(id for id in may_end if id not in ended)
         if not ended:
             return replace(outcome, revises=maybe)
@@ -574,25 +571,22 @@ def _ended_by(draft: FactDraft, texts: Sequence[str], relate: Relate) -> list[fl
     return [each["replaces"] + each["corrects"] for each in told]
 
 
-def ended_parts(text: str, draft: FactDraft, relate: Relate) -> list[tuple[int, int]]:
-    """The parts of a fact that a line ends; all of one that has no parts."""
+def _rest_of(text: str, draft: FactDraft, relate: Relate) -> str:
+    """What a line leaves of a fact that it ends: parts that stand side by side stay as they are.
+    Nothing, if it is not clear which part it ends."""
     spans = parts_of(text)
     if len(spans) < 2:
-        return [(0, len(text))]
+        return ""
     sure = _ended_by(draft, [text[start:end] for start, end in spans], relate)
-    return [span for span, each in zip(spans, sure, strict=True) if each >= _ENDS_PART_FROM]
-
-
-def _rest_of(text: str, ended: Sequence[tuple[int, int]]) -> str:
-    """A fact without the parts that are ended: what stands side by side stays as it is."""
+    if max(sure) < _KEEPS_BELOW:
+        return ""
     kept: list[tuple[int, int]] = []
     beside = False
-    for span in parts_of(text):
-        if span in ended:
-            beside = False
-            continue
-        kept[-1:] = [(kept[-1][0], span[1])] if beside else [*kept[-1:], span]
-        beside = True
+    for span, each in zip(spans, sure, strict=True):
+        is_kept = each < _KEEPS_BELOW
+        if is_kept:
+            kept[-1:] = [(kept[-1][0], span[1])] if beside else [*kept[-1:], span]
+        beside = is_kept
     runs = [text[start:end].strip(" ,;:-–—") for start, end in kept]
     return ", ".join(_JOINS.sub("", each) for each in runs if each)
 
