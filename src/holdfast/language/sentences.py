@@ -83,8 +83,8 @@ JOINING = "(?:and|but|so|und|aber|y|pero|et|mais|e|ma|mas|en|maar)"
 #: Where a part of a sentence ends and another begins: "a flat in Leeds, second floor, and my share
 #: is 540".
 _PART_ENDS = regex(
-    rf"\s*[,;:()–—]+\s+(?:-\s+)?|\s*[()]|[{DENSE_STOPS}，；、]|\s+-\s+"
-    rf"|\s+(?={JOINING}\s)",
+    rf"(?<![,;:()–—])[,;:()–—]+\s+(?:-\s+)?|[(){DENSE_STOPS}，；、]"
+    rf"|(?<!\s)\s+(?:-\s+|(?={JOINING}\s))",
     re.I,
 )
 _SAYS = regex(r"\w")
