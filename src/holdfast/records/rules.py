@@ -230,13 +230,6 @@ def is_most_of(line: str, found: str) -> bool:
     return found in line or (line in found and len(line) > _MOST * len(found))
 
 
-def competing(id: str, told: Mapping[str, float], *, weight: float, others: float) -> float:
-    """The log odds that a line ends this one of some, by what the model says of each: a line ends
-    little else beside what it is about."""
-    best = max((each for other, each in told.items() if other != id), default=0.0)
-    return weight * log_odds(told[id]) + others * best
-
-
 def log_odds(probability: float) -> float:
     """The logarithm of the odds; nothing is quite certain."""
     known = min(max(probability, 1e-4), 1 - 1e-4)
@@ -279,8 +272,14 @@ def _ended(draft: RuleDraft, ends: Mapping[str, float]) -> list[str]:
         return []
     if draft.is_end and not draft.rule.replaces and ends[likeliest] < _MEANS_END:
         return []
-    line = _BASE + _BY_LINE * log_odds(draft.ends)
-    odds = line + competing(likeliest, ends, weight=_BY_MODEL, others=_BY_OTHERS)
+    # A line ends little else beside what it is about.
+    others = max((each for id, each in ends.items() if id != likeliest), default=0.0)
+    odds = (
+        _BASE
+        + _BY_LINE * log_odds(draft.ends)
+        + _BY_MODEL * log_odds(ends[likeliest])
+        + _BY_OTHERS * others
+    )
     is_alike = draft.rule.replaces and ends[likeliest] >= _ALIKE
     return [likeliest] if is_alike or probability(odds) >= _ENDS else []
 
