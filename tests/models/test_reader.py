@@ -31,6 +31,28 @@ def test_a_turn_is_cut_into_lines_that_cover_all_its_words(reader: LocalReader) 
 
 
 @pytest.mark.parametrize(
+    "sentence",
+    [
+        "Der Umzug ist jetzt am 15. August, die Spedition weiß Bescheid.",
+        "theorie am 12. februar, praxis danach",
+        "My supervisor is Dr. Odhiambo and my boss is Mrs. Stoltzfus.",
+    ],
+)
+def test_a_number_or_a_title_with_a_full_stop_ends_no_line(
+    reader: LocalReader, sentence: str
+) -> None:
+    assert [line.text for line in reader.lines(sentence)] == [sentence]
+
+
+def test_a_sentence_may_end_with_a_number(reader: LocalReader) -> None:
+    text = "We are at Brill Street 18. It costs 1,900 a month."
+    assert [line.text for line in reader.lines(text)] == [
+        "We are at Brill Street 18.",
+        "It costs 1,900 a month.",
+    ]
+
+
+@pytest.mark.parametrize(
     ("text", "tag"),
     [
         ("My sister Ottilie works as a baker in Ghent.", "fact"),

@@ -1,9 +1,9 @@
 """The model that reads: which lines of a turn state something, and how two lines relate.
 
 One pass over a turn gives, for each token, one number a column (`COLUMNS`). A line begins where a
-sentence does, at a line break, and where the column `start` says so; what is said of a line is the
-mean over its tokens. Two lines are compared in one pass, the known one first, by layers that do
-nothing else. How the model is trained: `training/`.
+sentence surely does, at a line break, and where the column `start` says so; what is said of a line
+is the mean over its tokens. Two lines are compared in one pass, the known one first, by layers that
+do nothing else. How the model is trained: `training/`.
 
 It is the same file as the embedder (local.py), what reads is the same encoder, and it is as cheap:
 a few milliseconds a turn on one core, linear in the length of the text.
@@ -59,6 +59,11 @@ _LONGEST_GENERAL, _RECALLS = 300, 0.1
 _ASKS, _STATES = 0.5, 0.5
 #: How sure a line must begin in the middle of a sentence, as a logit: half a name is no statement.
 _STARTS = 2.0
+#: And behind a number or a title with a full stop: "on the 3. of May", "Dr. Bell".
+_STARTS_BEHIND_NUMBER = -1.0
+_NUMBER_OR_TITLE = re.compile(
+    r"(?:^|\W)(?:\d{1,2}|[^\W\d_]|mr|mrs|ms|dr|prof|st|no|nr|ca|vs|mme|sra?|dott)\.$", re.I
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,8 +179,8 @@ class _Window:
     firsts: list[int]
     #: Where the words stand in the text.
     words: list[tuple[int, int]]
-    #: Whether a sentence or a line begins at each word.
-    begins: list[bool]
+    #: How sure the model must be, as a logit, that a line begins at each word.
+    least: list[float]
 
 
 def _windows(text: str, encode: Callable[[str], list[int]]) -> Iterator[_Window]:
@@ -186,26 +191,34 @@ def _windows(text: str, encode: Callable[[str], list[int]]) -> Iterator[_Window]
         pieces = encode(match.group())[1:-1][: MAX_TOKENS - 2]
         gap = text[ends_before : match.start()]
         before = text[made.words[-1][0] : made.words[-1][1]] if made.words else ""
-        begins = not made.words or "\n" in gap or bool(_ENDS.search(before))
+        least = _least_sure(before, gap)
         if len(made.ids) + len(pieces) > MAX_TOKENS - 2:
             yield made
             made = _Window([], [0], [], [])
-            begins = True
         made.ids.extend(pieces)
         made.firsts.append(len(made.ids))
         made.words.append(match.span())
-        made.begins.append(begins)
+        made.least.append(least)
         ends_before = match.end()
     if made.words:
         yield made
+
+
+def _least_sure(before: str, gap: str) -> float:
+    """How sure the model must be that a line begins behind a word and what follows that."""
+    if "\n" in gap:
+        return -math.inf
+    if not _ENDS.search(before):
+        return _STARTS
+    return _STARTS_BEHIND_NUMBER if _NUMBER_OR_TITLE.search(before) else -math.inf
 
 
 def _lines_of(window: _Window, columns: NDArray[np.float32]) -> Iterator[tuple[int, int]]:
     """The first word of each line, and the word after its last."""
     starts = [
         place
-        for place, (first, begins) in enumerate(zip(window.firsts, window.begins, strict=False))
-        if begins or (first < len(columns) and columns[first, 0] > _STARTS)
+        for place, (first, least) in enumerate(zip(window.firsts, window.least, strict=False))
+        if not place or (first < len(columns) and columns[first, 0] > least)
     ]
     yield from pairwise([*starts, len(window.words)])
 
