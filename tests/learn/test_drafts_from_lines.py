@@ -111,11 +111,25 @@ def test_what_the_patterns_found_is_not_found_again() -> None:
     assert facts == []
 
 
-def test_a_part_that_the_patterns_found_does_not_hide_the_whole() -> None:
-    whole = "we sold the flat in Bruges to my cousin Arno for 240k and I live in Ghent"
-    known = FactDraft("I live in Ghent", "context", ("e1",), "user", NOON)
-    facts, _ = found_in([said(whole)], Scripted({whole: FACT}), [known])
-    assert [fact.text for fact in facts] == [whole]
+SOLD, LIVE = "we sold the flat in Bruges to my cousin Arno for 240k", "I live in Ghent"
+
+
+@pytest.mark.parametrize(
+    ("whole", "rest"),
+    [
+        (f"{SOLD} and {LIVE}", {SOLD: FACT}),
+        (f"{LIVE}, {SOLD}", {SOLD: FACT}),
+        # What is left states nothing, or is no sentence.
+        (f"{LIVE} and I would not have it otherwise", {"I would not have it otherwise": {}}),
+        (f"{LIVE}, Bruges once", {"Bruges once": FACT}),
+    ],
+)
+def test_of_a_line_only_what_the_patterns_have_not_found_is_another_fact(
+    whole: str, rest: dict[str, dict[str, float]]
+) -> None:
+    known = FactDraft(f"{LIVE}.", "context", ("e1",), "user", NOON)
+    facts, _ = found_in([said(whole)], Scripted({whole: FACT, **rest}), [known])
+    assert [fact.text for fact in facts] == [SOLD for part in rest if part == SOLD]
 
 
 def test_what_is_quoted_is_nobodys_word_here() -> None:

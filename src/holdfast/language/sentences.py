@@ -87,7 +87,13 @@ _PART_ENDS = regex(
     rf"|(?<!\s)\s+(?:-\s+|(?={JOINING}\s))",
     re.I,
 )
+#: What stands between parts, and what joins a part to what stands before or behind it.
+_BETWEEN = " ,;:-–—"
+_JOINT = regex(rf"^{JOINING}\s+|\s+(?:{JOINING}|because)$", re.I)
 _SAYS = regex(r"\w")
+#: A word, or a sign of a script without spaces; so many make a statement.
+_WORD = regex(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W_]+")
+_FEWEST_WORDS = 3
 
 
 def parts_of(statement: str) -> list[tuple[int, int]]:
@@ -97,6 +103,16 @@ def parts_of(statement: str) -> list[tuple[int, int]]:
         cuts = [place for cut in _PART_ENDS.finditer(statement, begin, end) for place in cut.span()]
         spans += zip([begin, *cuts[1::2]], [*cuts[::2], end], strict=True)
     return [span for span in spans if _SAYS.search(statement, *span)]
+
+
+def without_joints(part: str) -> str:
+    """A part of a statement without what joined it to the others."""
+    return _JOINT.sub("", part.strip(_BETWEEN)).strip(_BETWEEN)
+
+
+def may_stand_alone(part: str) -> bool:
+    """Whether a part of a statement can be one: a name alone is none."""
+    return len(_WORD.findall(part)) >= _FEWEST_WORDS
 
 
 def is_denied(text: str, start: int, end: int) -> bool:

@@ -23,12 +23,18 @@ from holdfast.language.instructions.own_words import (
 )
 from holdfast.language.instructions.rules import Rule, rules_in
 from holdfast.language.regex import regex
-from holdfast.language.sentences import DENSE_STOPS, STOPS
+from holdfast.language.sentences import (
+    DENSE_STOPS,
+    STOPS,
+    may_stand_alone,
+    parts_of,
+    without_joints,
+)
 from holdfast.language.statements.facts import headline, keywords
 from holdfast.language.statements.gates import importance, refusal
 from holdfast.language.statements.values import USERS_OWN, FactDraft
 from holdfast.language.terms import fold
-from holdfast.models.reader import LineReader, ReadLine
+from holdfast.models.reader import LineReader, ReadLine, states_something
 from holdfast.records.rules import RuleDraft, is_most_of
 from holdfast.types import Event
 
@@ -81,12 +87,11 @@ def read_lines(
     anothers: dict[str, list[str]] = {}
     for fact in found:
         for source in fact.sources:
-            told.setdefault(source, []).append(fold(fact.text))
+            told.setdefault(source, []).append(fact.text)
     heard = earlier[-1].content if earlier and earlier[-1].role == "assistant" else ""
     for event in turns:
         if event.role == "user" and event.content.strip():
-            lines = reader.lines(event.content)
-            turn = _TurnReader(event, lines, told.get(event.id, ()), heard)
+            turn = _TurnReader(event, reader, told.get(event.id, ()), heard)
             turn.read()
             facts += turn.facts
             rules += turn.rules
@@ -99,14 +104,14 @@ def read_lines(
 class _TurnReader:
     """One turn of the user."""
 
-    def __init__(
-        self, event: Event, lines: Sequence[ReadLine], told: Sequence[str], heard: str
-    ) -> None:
+    def __init__(self, event: Event, reader: LineReader, told: Sequence[str], heard: str) -> None:
         self._event = event
+        self._reader = reader
         #: What was said to the user just before.
         self._heard = heard
-        self._lines = lines
-        self._told = told
+        self._lines = lines = reader.lines(event.content)
+        #: What the patterns found in it, the longest first.
+        self._told = sorted(told, key=len, reverse=True)
         # Who hands over a text in a turn may hand over all of it.
         self._is_handed = any(line.tags["quote"] >= _SHOWN for line in lines)
         self._is_read = is_read(event.content)
@@ -199,8 +204,10 @@ class _TurnReader:
         )
 
     def _add_fact(self, line: ReadLine, text: str) -> None:
-        low = fold(text)
-        if any(is_most_of(each.rstrip(".!"), low.rstrip(".!")) for each in self._told):
+        low = fold(text).rstrip(".!")
+        if any(is_most_of(fold(each).rstrip(".!"), low) for each in self._told):
+            return
+        if not (text := self._untold(text)):
             return
         self.facts.append(
             FactDraft(
@@ -218,6 +225,22 @@ class _TurnReader:
                 before=" ".join(line.before.split()),
             )
         )
+
+    def _untold(self, text: str) -> str:
+        """What of a line the patterns have not found; nothing, if that states nothing by itself."""
+        rest = text
+        for each in self._told:
+            before, found, after = rest.partition(each.rstrip(".!"))
+            if found:
+                sides = (without_joints(before), without_joints(after.lstrip(".!")))
+                rest = ", ".join(side for side in sides if side)
+        if rest == text:
+            return text
+        parts = [rest[start:end] for start, end in parts_of(rest)]
+        is_fact = any(
+            may_stand_alone(part) and states_something(part, self._reader) for part in parts
+        )
+        return rest if is_fact else ""
 
     def _is_in_doubt(self, line: ReadLine) -> bool:
         """Whether a rule may be another's. So the model says of the line or of what its sentence

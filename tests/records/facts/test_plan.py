@@ -257,6 +257,14 @@ def test_of_a_fact_that_is_replaced_in_part_the_rest_holds(
             assert fact.valid_from == flat.valid_from
 
 
+def test_a_name_alone_is_no_rest(stated: Stated) -> None:
+    stated.hear("Biscuit, the cat is staying with us")
+    stated.later()
+    gone = stated.draft("the cat has moved to my aunt's", source=stated.turn("moved"))
+    stated.learn([gone], likeness=alike, reading=reading({"the cat is": 0.9}))
+    assert stated.texts() == ["the cat has moved to my aunt's"]
+
+
 def test_agents_end_only_their_own(stated: Stated) -> None:
     cook, guide = Scope("default", "ann", agent="cook"), Scope("default", "ann", agent="guide")
     stated.hear("I live in Paris.", scope=cook)

@@ -8,7 +8,6 @@ again give nothing: a fact has the id of its turn and its text, a repeat that of
 from __future__ import annotations
 
 import logging
-import re
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
@@ -25,8 +24,7 @@ from holdfast.index.view import packed
 from holdfast.language.claims.claim import Claim, read_claim
 from holdfast.language.claims.relate import Thresholds, relation, tells_apart
 from holdfast.language.claims.slots import USER
-from holdfast.language.regex import regex
-from holdfast.language.sentences import JOINING, parts_of
+from holdfast.language.sentences import may_stand_alone, parts_of, without_joints
 from holdfast.language.statements.values import BY_USER, CATEGORIES, USERS_OWN, FactDraft
 from holdfast.language.terms import fold
 from holdfast.records import parts
@@ -561,10 +559,6 @@ class FactPlan:
                 ahead += self._facts.records[each].data.get("replaces", ())
 
 
-#: A word that only joins a part to what stood before it.
-_JOINS = regex(rf"^{JOINING}\s+", re.I)
-
-
 def _ended_by(draft: FactDraft, texts: Sequence[str], relate: Relate) -> list[float]:
     """How probably a line ends each of some texts."""
     told = relate(draft.text, draft.before, texts)
@@ -587,8 +581,8 @@ def _rest_of(text: str, draft: FactDraft, relate: Relate) -> str:
         if is_kept:
             kept[-1:] = [(kept[-1][0], span[1])] if beside else [*kept[-1:], span]
         beside = is_kept
-    runs = [text[start:end].strip(" ,;:-–—") for start, end in kept]
-    return ", ".join(_JOINS.sub("", each) for each in runs if each)
+    runs = [without_joints(text[start:end]) for start, end in kept]
+    return ", ".join(each for each in runs if may_stand_alone(each))
 
 
 def rest_version(base: Derived, id: str, text: str, claim: Claim) -> Derived:
