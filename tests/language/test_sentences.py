@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from holdfast.language import sentences
 from holdfast.language.sentences import cut_sentences, parts_of
 
 
 @pytest.mark.parametrize(
-    ("line", "sentences"),
+    ("line", "wanted"),
     [
         ("I like tea. Do you? Yes!", ["I like tea.", "Do you?", "Yes!"]),
         ('He said "Go." Then he left.', ['He said "Go.', "Then he left."]),
@@ -22,8 +25,8 @@ from holdfast.language.sentences import cut_sentences, parts_of
         ("", []),
     ],
 )
-def test_a_line_is_cut_into_sentences(line: str, sentences: list[str]) -> None:
-    assert [line[a:b] for a, b in cut_sentences(line) if line[a:b]] == sentences
+def test_a_line_is_cut_into_sentences(line: str, wanted: list[str]) -> None:
+    assert [line[a:b] for a, b in cut_sentences(line) if line[a:b]] == wanted
 
 
 def test_a_dash_ends_a_clause_where_it_is_asked_for() -> None:
@@ -52,3 +55,9 @@ def test_a_dash_ends_a_clause_where_it_is_asked_for() -> None:
 def test_a_statement_has_parts(statement: str, parts: list[str]) -> None:
     found = [statement[a:b].strip(" .") for a, b in parts_of(statement)]
     assert found == parts
+
+
+@given(st.text(alphabet=".!?。；\"') \nno5Dr", max_size=30))
+def test_a_line_is_cut_where_one_pattern_would_cut_it(line: str) -> None:
+    by_pattern = [each.span() for each in sentences._END.finditer(line)]
+    assert [each.span() for each in sentences._ends(line)] == by_pattern

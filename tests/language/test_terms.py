@@ -1,5 +1,6 @@
 """Text becomes the same terms in the index and in the query."""
 
+import re
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
@@ -8,6 +9,7 @@ import Stemmer
 from hypothesis import given
 from hypothesis import strategies as st
 
+from holdfast.language import terms as terms_module
 from holdfast.language.terms import (
     STOP_WORDS,
     fold,
@@ -198,3 +200,21 @@ def test_threads_do_not_mix_up_their_stems() -> None:
             assert all(job.result() == expected for job in jobs)
     finally:
         sys.setswitchinterval(switch)
+
+
+@given(st.text(alphabet="aBn09'.,_@/- \t't", max_size=90))
+def test_ascii_is_cut_as_one_pattern_would_cut_it(text: str) -> None:
+    low = re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "", text.lower())
+    words = re.findall(r"[a-z0-9]+(?:['._@/:+#-][a-z0-9]+)*", low)
+    assert terms(text) == [each for word in words for each in terms_module._word_terms(word[:64])]
+
+
+def test_what_was_met_is_remembered_up_to_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(terms_module, "_MOST_KNOWN", 3)
+    for met in (terms_module._Pieces(), terms_module._Numbers()):
+        for word in ("one", "two", "six", "ten"):
+            assert met[word] == met[word]
+        assert list(met) == ["ten"]
+    pieces = terms_module._Pieces()
+    assert pieces["x" * 65] == ("x" * 64,)
+    assert not pieces, "what is that long is hardly met again"

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from holdfast.language.terms import term_id
+from holdfast.language.terms import term_bytes
 from holdfast.store.values import Counted, Frequency, LargeOwner
 from holdfast.types import TEAM, Scope
 
@@ -27,15 +27,17 @@ T = TypeVar("T")
 #: A term in a packed row: its id and how often it occurs.
 _TERM = np.dtype([("id", "<u8"), ("count", "u1")])
 _MOST = 255
+_ONCE = b"\x01"
 
 
 def packed(terms: Sequence[str]) -> tuple[bytes, int]:
     """The index row of a text: its distinct term ids and their counts, and the number of terms."""
     counts = Counter(terms)
-    row = np.empty(len(counts), dtype=_TERM)
-    row["id"] = [term_id(term) for term in counts]
-    row["count"] = [min(count, _MOST) for count in counts.values()]
-    return row.tobytes(), len(terms)
+    row = [
+        term_bytes(term) + (_ONCE if count == 1 else min(count, _MOST).to_bytes())
+        for term, count in counts.items()
+    ]
+    return b"".join(row), len(terms)
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,8 @@ _CLOSING = r"\"')\]"
 #: "No. 5" is one, "No. Five will do." are two.
 _ENDS = rf"(?<=[{STOPS}])(?!(?<=\b(?i:no)\.)\s+\d)[{_CLOSING}]*\s+|(?<=[{DENSE_STOPS}；])"
 _END = regex(_ENDS)
+#: What stands right before one: it is found faster than what must stand behind it.
+_STOP = regex(rf"[{STOPS}{DENSE_STOPS}；]")
 _END_OR_DASH = regex(rf"{_ENDS}|(?<!\s)\s++[-–—]{{1,2}}\s+")
 #: A full stop after one of these, or after a single letter, ends nothing.
 _ABBREVIATED = regex(r"\b(?:dr|mr|mrs|ms|prof|st|vs|e\.g|i\.e|etc|approx|[a-z])\.$", re.I)
@@ -48,12 +50,17 @@ def sentence_spans(text: str, *, names: bool = False) -> tuple[tuple[int, int], 
 def cut_sentences(line: str, *, dashes: bool = False) -> Iterator[tuple[int, int]]:
     """Where the sentences of a line begin and end; with `dashes`, one between blanks ends them."""
     begin = 0
-    for end in (_END_OR_DASH if dashes else _END).finditer(line):
+    for end in _END_OR_DASH.finditer(line) if dashes else _ends(line):
         near = max(0, end.start() - _BEHIND)
         if not (end.group() and _ABBREVIATED.search(line, near, end.start())):
             yield begin, end.start()
             begin = end.end()
     yield begin, len(line)
+
+
+def _ends(line: str) -> Iterator[re.Match[str]]:
+    ends = (_END.match(line, stop.end()) for stop in _STOP.finditer(line))
+    return filter(None, ends)
 
 
 # ----------------------------------------------------------------------

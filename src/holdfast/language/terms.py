@@ -12,6 +12,7 @@ import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
 from hashlib import blake2b
+from itertools import chain
 from threading import Lock
 
 import Stemmer
@@ -37,6 +38,13 @@ _TOKEN = regex(
 )
 #: The same in ASCII that is folded: words alone.
 _PLAIN_WORD = regex(r"[a-z0-9]+(?:['._@/:+#-][a-z0-9]+)*")
+#: ASCII folded, and all that no word holds as a blank.
+_TO_PIECES = str.maketrans(
+    {
+        char: char.lower() if re.match("[A-Za-z0-9'._@/:+#-]", char) else " "
+        for char in map(chr, range(128))
+    }
+)
 _INNER = regex(r"[._@/:+#-]+")
 # Of limited length: a text full of opening marks must not be searched to its end for each.
 _QUOTED = regex(
@@ -45,7 +53,8 @@ _QUOTED = regex(
 )
 #: A text without any of these quotes nothing; and one of ASCII without a digit has no number.
 _MARKS, _DIGIT = regex("[\"“«`']"), regex("[0-9]")
-_THOUSANDS = regex(r"(?<=\d),(?=\d{3}(?!\d))")
+#: It begins with what is looked for, which is found faster than what stands before it.
+_THOUSANDS = regex(r",(?<=\d,)(?=\d{3}(?!\d))")
 # Latin accents, Hebrew points, Arabic vowel marks.
 _COMBINING = regex(
     "[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u064b-\u065f\u0670]"
@@ -77,12 +86,11 @@ def fold(text: str) -> str:
 
 def terms(text: str) -> list[str]:
     """The terms of a text in order, with repeats, without stop words."""
-    found: list[str] = []
-    low = fold(text)
+    low = text if text.isascii() else fold(text)
     if low.isascii():
-        for word in _PLAIN_WORD.findall(_one_number(low)):
-            found += _word_terms(word[:_MAX_TERM])
-        return found
+        pieces = _one_number(low).translate(_TO_PIECES).split()
+        return list(chain.from_iterable(map(_known_pieces.__getitem__, pieces)))
+    found: list[str] = []
     for match in _tokens(low):
         kind = match.lastgroup
         token = match.group()
@@ -115,14 +123,50 @@ def words_with_digits(query: str) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-@lru_cache(maxsize=65536)
 def term_id(term: str) -> int:
     """A stable 64-bit number for a term: the same in every process, store and version."""
-    return int.from_bytes(blake2b(term.encode(), digest_size=8).digest(), "little")
+    return int.from_bytes(term_bytes(term), "little")
+
+
+#: A dictionary answers sooner than `lru_cache`, which puts what it is asked for in front each time.
+_MOST_KNOWN = 65_536
+
+
+class _Numbers(dict[str, bytes]):
+    """Those of terms that were met before, as they are stored: the lowest byte first."""
+
+    def __missing__(self, term: str) -> bytes:
+        number = blake2b(term.encode(), digest_size=8).digest()
+        if len(self) >= _MOST_KNOWN:
+            self.clear()  # The common ones are back after a few texts.
+        self[term] = number
+        return number
+
+
+#: The stored number of a term.
+term_bytes = _Numbers().__getitem__
+
+
+class _Pieces(dict[str, tuple[str, ...]]):
+    """The terms of what stands between two blanks, of pieces that were met before: most were."""
+
+    def __missing__(self, piece: str) -> tuple[str, ...]:
+        words = [piece] if piece.isalnum() else _PLAIN_WORD.findall(piece)
+        found = tuple(chain.from_iterable(_word_terms(word[:_MAX_TERM]) for word in words))
+        if len(piece) <= _MAX_TERM:
+            if len(self) >= _MOST_KNOWN:
+                self.clear()
+            self[piece] = found
+        return found
+
+
+_known_pieces = _Pieces()
 
 
 @lru_cache(maxsize=65536)
 def _word_terms(word: str) -> tuple[str, ...]:
+    if word.isalnum():
+        return () if word in STOP_WORDS else (_stem(word),)
     word = word.replace("\u2019", "'")
     if word.endswith("n't"):
         return ()  # Auxiliaries all.

@@ -225,6 +225,8 @@ class Core:
     def _echoes(self, scope: Scope) -> set[bytes]:
         """What recent contexts told, as digests: it is not learned again when it comes back."""
         ids = recent_ids(self._store, scope, self._now())
+        if not ids:
+            return set()
         owners = (scope, *(part.scope for part in self.shares.parts(scope)))
         return echo_digests(each for owner in owners for each in self._store.get(owner, ids))
 

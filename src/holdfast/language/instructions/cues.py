@@ -128,6 +128,8 @@ _HOW = (
     r"(?:please|pls|as|in|with|without|for|one per|on top|instead of|rather than|before|over|not"
     r"|at most|max|tops|only|first|=|always (?:as|in|with|like|without))(?= |,|$|\.)"
 )
+_KINDS = rf"{_BARE}(?:[a-z]{{2,20}}s|spelling|prose|code),? {_HOW}"
+_THING = rf"{_BARE}(?!{_NO_VERB}|{_AUX})[a-z]{{2,20}},? {_HOW}"
 # What is not to be done is seldom meant for once.
 NEGATIVE = (
     r"(?:do not|don't|dont|needn't) (?:ever )?\w+|(?:stop|quit|avoid|refrain from|cut|skip|drop"
@@ -270,14 +272,37 @@ _FORMS: tuple[tuple[float | None, str], ...] = (
         r"|let me (?!know|think|see)",
     ),
     # Without a verb: "dates as day, month, year", "three options at most".
-    (1.0, rf"(?={_BARE}(?:[a-z]{{2,20}}s|spelling|prose|code),? {_HOW}){_NO_AUX}"),
-    (0.5, rf"(?={_BARE}(?!{_NO_VERB}|{_AUX})[a-z]{{2,20}},? {_HOW}){_NO_AUX}"),
+    (1.0, rf"(?={_KINDS}){_NO_AUX}"),
+    (0.5, rf"(?={_THING}){_NO_AUX}"),
 )
 #: All of them in one pattern, a group for each: asked one after another they would take most of the
 #: time in which a text is looked through for rules.
 FORM = regex("|".join(f"({pattern})" for _, pattern in _FORMS))
 #: By the number of the group.
 FORM_WEIGHTS = dict(enumerate((weight for weight, _ in _FORMS), start=1))
+#: What FORM begins with, but for forms that may begin with any word. By hand; a test holds it to
+#: the patterns.
+FORM_WORDS = word_set("""
+adapt add address adjust aim all always answer any anything ask assume avoid be bear begin break
+call can capitalise capitalize challenge check choose cite comment confirm consider convert correct
+could count credit cut default describe ditch do don dont double draw drop each end err estimate
+every everything exclude explain express favor favour feel fewer finish flag focus format give go
+greet group help hide highlight i include indent insert introduce it just keep label lead lean leave
+less let limit link list listen make mark match mention mirror mix more move my name needn never no
+note nothing number offer omit only open order outline phrase pick plot point prefer present
+prioritise prioritize propose provide put quit quiz quote rank rate read recommend refer reference
+refrain refuse remember remind render repeat rephrase reply respond restate return round save say
+separate shorten show sign simplify skip sort spare speak specify spell split start state stay stick
+stop structure stuff style suggest summarise summarize take talk tell the things think time
+translate treat type underline use verify wait warn weigh what whatever will would wrap write you
+your
+""")
+#: What those have near their beginning; also held to them.
+OPEN_FORM = regex(
+    rf"(?:[\w'-]{{1,20}} ){{0,2}}?{_OUTPUT}\b|(?:[\w'-]{{1,64}},? ){{1,4}}?(?:please|pls|as|in|with"
+    r"|without|for|one|on|instead|rather|before|over|not|at|most|max|tops|only|first|=|always|is"
+    r"|are|throughout)(?!\w)"
+)
 NEGATES = regex(NEGATIVE)
 # An order whose object is a kind, not a thing: "suggest walks", "be patient", "answer in French".
 BARE = regex(
@@ -399,9 +424,10 @@ ENDS_ALL = regex(
     r" i(?:'ve| have)? (?:gave|given|told|set|made|asked)(?: (?:you|for|of|up))*)"
     r"(?:,? (?:so far|until now|till now|up to now|now|please|for good|again|before|earlier))*\W*$"
 )
-# Likewise for ENDS_ALL and ENDS.
+#: What ENDS_ALL and ENDS begin with.
 ENDING_WORDS = word_set("""
-forget ignore scrap drop cancel disregard mind undo lift remove delete clear back withdraw revoke
+actually ok okay please and now you forget ignore scrap drop cancel disregard never undo lift remove
+delete clear i
 """)
 REPLACES = regex(
     r"\b(?:any ?more|any longer|no longer|again|stop|quit|changed my mind|go back to|instead of"
@@ -463,20 +489,25 @@ one for honestly instead do i please pls kindly remember be make don from going 
 until next since because given when whenever if every each any anytime everytime on with about
 rather should unless before after while once whatever during
 """)
+#: What a sentence of ASCII begins with that gives a rule, but for open forms and second thoughts.
+ASKING_WORDS = FORM_WORDS | OPENING_WORDS | ENDING_WORDS
 # Where a second thought of the sentence begins, which may be the request.
-_TURNS = (
-    r",? so,? (?:please )?|,? but (?=(?:never|always|don't|no|not|only|keep|use)\b)"
-    r"|[;:]\*{0,2} (?:please )?|,? (?:and |but )?(?:please|pls) "
-    r"| [-–—] (?:please )?"
-    r"|, (?=(?:don't|always|never|just|only|keep|use|write|leave|give|call|address|break|no"
-    r"|when(?:ever)?|if|each time|every time|going forward|from now on|in future)\b)"
+# By the letter that it begins with, so that one is looked for where a letter of these stands.
+_PLEASE = "(?:and |but )?(?:please|pls) "
+_SO = "so,? (?:please )?"
+_BUT = r"but (?=(?:never|always|don't|no|not|only|keep|use)\b)"
+_ORDER = (
+    r"(?:don't|always|never|just|only|keep|use|write|leave|give|call|address|break|no|when(?:ever)?"
+    r"|if|each time|every time|going forward|from now on|in future)"
 )
-# Looked for where one can begin: the first letter settles most places.
-TURNS = regex(rf"(?=[ ,;:])(?:{_TURNS})")
-#: Where there is none of these there is no second thought.
-TURN_MARK = regex(r"[,;:–—-]| (?:so|but|and|please|pls)\b")
+_MORE = r"\*{0,2} (?:please )?"
+_TURNS = (
+    rf" (?:{_SO}|{_BUT}|{_PLEASE}|[-–—] (?:please )?)|;{_MORE}|:{_MORE}"
+    rf"|, (?:{_SO}|{_BUT}|{_PLEASE}|(?={_ORDER}\b)"
+)
+TURNS = regex(rf"{_TURNS})")
 # Behind what the user says of themselves any verb may begin it: "I hate small talk, get to it".
-REASONED = regex(rf"(?=[ ,;:])(?:{_TURNS}|, (?=(?:{STYLE_VERB}|get|go|take)\b))")
+REASONED = regex(rf"{_TURNS}|(?=(?:{STYLE_VERB}|get|go|take)\b))")
 TAIL = regex(
     rf"(?<=\s)on (?:{WEEKDAY}s|weekends)\b|(?<=\s)(?:when(?:ever)?"
     r"|if|unless|every (?:single )?time|each time|any ?time|before|while)"

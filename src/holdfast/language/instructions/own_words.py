@@ -14,7 +14,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import Literal, NamedTuple
 
 from holdfast.language.instructions import cues
@@ -88,9 +88,11 @@ _HANDED = (
     r"(?:this|these|following|below|it|into [a-z]+|to (?!me\b|you\b)[a-z]+"
     rf"|(?:the|my|a|an|his|her|our|their) (?:\w+ ){{0,3}}?{_THINGS})"
 )
-# Something is handed over: an order to work on it, its announcement, a question about it.
+# Something is handed over: an order to work on it, its announcement, a question about it. Asked at
+# the start of a line and behind each stop.
+_STOP = regex(rf"[{STOPS}]\s")
 _HANDS = regex(
-    rf"(?:^|(?<=[{STOPS}]\s))\s*(?:(?P<work>(?:(?:please|pls|hi|hello|hey|ok|okay|now|can you"
+    rf"\s*(?:(?P<work>(?:(?:please|pls|hi|hello|hey|ok|okay|now|can you"
     rf"|could you|would you|help me|and|then)[,!]? )*{_HANDLES}(?:\s*"
     rf"|\b[^{STOPS}:]{{0,80}}?\b{_HANDED}\b[^{STOPS}:]{{0,60}}):)|(?:here(?:'s| is| are| was)"
     r"|below (?:is|are)|this is|these are|i (?:got|received|found)|(?:he|she|they|my \w+) (?:sent"
@@ -130,29 +132,27 @@ class Said(NamedTuple):
     low: str
 
 
-class _TurnLine(NamedTuple):
-    start: int
-    verbatim: str
-    low: str
-    #: Code, or between two dividers.
-    is_block: bool
+#: Where a line starts, the line, the same in lower case, and whether it is code or lies between two
+#: dividers.
+_TurnLine = tuple[int, str, str, bool]
 
 
 # Several readers ask for the same turn, one after the other.
 @lru_cache(maxsize=16)
 def said_by_user(text: str) -> tuple[Said, ...]:
     """What the user says of a turn, line by line."""
-    reader = _SpeakerTracker()
-    return tuple(
-        Said(line.start + at, line.verbatim[at : at + len(low)], low)
-        for line in _lines(text)
-        for at, low in reader.hear(line.verbatim, line.low, block=line.is_block)
-    )
+    hear = _SpeakerTracker().hear
+    said = list[Said]()
+    for start, line, low, block in _lines(text):
+        if heard := hear(line, low, block=block):
+            at, own = heard
+            said.append(Said(start + at, line[at : at + len(own)], own))
+    return tuple(said)
 
 
 def all_lines(text: str) -> Iterator[tuple[int, str]]:
     """All lines but code, also those of others: (where each starts, lower case, no quotations)."""
-    return ((line.start, line.low) for line in _lines(text) if not line.is_block)
+    return ((start, low) for start, _, low, block in _lines(text) if not block)
 
 
 @lru_cache(maxsize=16)
@@ -160,9 +160,8 @@ def _lines(text: str) -> tuple[_TurnLine, ...]:
     lines = text.splitlines()
     starts = accumulate(map(len, text.splitlines(keepends=True)), initial=0)
     blocks = _blocks(lines, text)
-    bare = ("" if block else line for line, block in zip(lines, blocks, strict=True))
-    plain = _plain("\n".join(bare)).split("\n")
-    return tuple(map(_TurnLine, starts, lines, plain, blocks))
+    plain = _plain("\n".join(_without_blocks(lines, blocks))).split("\n")
+    return tuple(zip(starts, lines, plain, blocks, strict=False))
 
 
 class _SpeakerTracker:
@@ -174,15 +173,17 @@ class _SpeakerTracker:
         self._opening = True  # At the start of a paragraph.
         self._set_off = False  # A blank line lies between an announcement and its material.
 
-    def hear(self, line: str, low: str, *, block: bool) -> Iterator[tuple[int, str]]:
-        """The parts of the next line that the user says, each with its place in the line."""
+    def hear(self, line: str, low: str, *, block: bool) -> tuple[int, str] | None:
+        """What the user says of the next line, behind its place in the line; None: nothing."""
+        blank, heard = not line.strip(), None
         if block or (self._paste == "due" and line.startswith(">")):
             self._paste = "" if self._paste == "due" else self._paste  # This was the material.
-        elif not line.strip():
+        elif blank:
             self._pause()
         elif not self._is_material(line, low) and not _PASTED.match(line):
-            yield from self._listen(line, low)
-        self._opening = block or not line.strip()
+            heard = self._listen(line, low)
+        self._opening = block or blank
+        return heard
 
     def _pause(self) -> None:
         self._set_off = self._paste == "due"
@@ -199,29 +200,27 @@ class _SpeakerTracker:
             self._paste = "document" if long else "paragraph"
         return self._paste != ""
 
-    def _listen(self, line: str, low: str) -> Iterator[tuple[int, str]]:
+    def _listen(self, line: str, low: str) -> tuple[int, str] | None:
         if label := _speaker(line):
             self._hand_over(low[label:])
             if low[label:].strip():
                 self._paste = ""  # The next line has a label of its own, or none.
-            yield 0, low[:label] + "_" * (len(low) - label)
-        elif item := _ITEM.match(line):
-            if self._listing:
-                yield item.end(), low[item.end() :]
-        else:
-            yield from self._say(line, low)
+            return 0, low[:label] + "_" * (len(low) - label)
+        if item := _ITEM.match(line):
+            return (item.end(), low[item.end() :]) if self._listing else None
+        return self._say(line, low)
 
-    def _say(self, line: str, low: str) -> Iterator[tuple[int, str]]:
+    def _say(self, line: str, low: str) -> tuple[int, str] | None:
         announces = low.rstrip().endswith(":")
         self._listing = announces and _for_us(line[-200:], low[-200:])
         hands = _handing(low)
         if hands and (hands["work"] or not _for_us(hands[0], hands[0])):
             self._hand_over(low[hands.end() :])
-            yield 0, low[: hands.start()]
-        elif announces and not self._listing:
+            return 0, low[: hands.start()]
+        if announces and not self._listing:
             self._hand_over("")
-        else:
-            yield 0, low
+            return None
+        return 0, low
 
     def _hand_over(self, rest: str) -> None:
         self._paste = "paragraph" if rest.strip() else "due"
@@ -234,8 +233,10 @@ def _for_us(line: str, low: str) -> bool:
 
 
 def _handing(low: str) -> re.Match[str] | None:
-    marked = ":" in low or low.rstrip().endswith("?")  # Most lines are settled by this alone.
-    return _HANDS.search(low) if marked else None
+    if ":" not in low and not low.rstrip().endswith("?"):  # Most lines are settled by this alone.
+        return None
+    places = chain([0], (stop.end() for stop in _STOP.finditer(low)))
+    return next(filter(None, (_HANDS.match(low, place) for place in places)), None)
 
 
 def is_marked(line: str) -> bool:
@@ -259,11 +260,18 @@ def _speaker(line: str) -> int | None:
 def _blocks(lines: list[str], text: str) -> list[bool]:
     """For each line, whether it is code or lies between two dividers."""
     blocks = [False] * len(lines)
-    for marks, find in _BLOCKS:
-        if any(mark in text for mark in marks):  # Few texts have any: their lines are not read.
-            bare = ["" if block else line for line, block in zip(lines, blocks, strict=True)]
-            blocks = [old or new for old, new in zip(blocks, find(bare), strict=True)]
+    for mark, other, find in _BLOCKS:
+        if mark in text or other in text:  # Few texts have any: their lines are not read.
+            found = find(_without_blocks(lines, blocks))
+            blocks = [old or new for old, new in zip(blocks, found, strict=True)]
     return blocks
+
+
+def _without_blocks(lines: list[str], blocks: list[bool]) -> list[str]:
+    """With an empty line for each that lies in a block."""
+    if True not in blocks:
+        return lines
+    return ["" if block else line for line, block in zip(lines, blocks, strict=True)]
 
 
 def _find_fenced(lines: list[str]) -> Iterator[bool]:
@@ -301,9 +309,9 @@ def _find_divided(lines: list[str]) -> Iterator[bool]:
 
 #: What finds blocks, and the marks without which a text has none of them; in this order.
 _BLOCKS = (
-    (("```", "~~~"), _find_fenced),
-    (("    ", "\t"), _find_indented),
-    (("---",), _find_divided),
+    ("```", "~~~", _find_fenced),
+    ("    ", "\t", _find_indented),
+    ("---", "---", _find_divided),
 )
 
 

@@ -18,7 +18,6 @@ the channel, never from the text. This module knows nothing about roles or stora
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import islice
@@ -217,48 +216,74 @@ def detect(text: str) -> list[FoundRule]:
     Pass text of user origin only: authority comes from the channel, never from the text. The same
     words from a tool, a document or the assistant are data, whatever they claim to be.
     """
+    return _told_apart(text, _read(text))
+
+
+class _ReadSentence(NamedTuple):
+    #: Where it starts in its text.
+    start: int
+    verbatim: str
+    low: str
+    #: What it would give if it were neither an injection nor a grant.
+    rule: FoundRule | None
+    #: What stands between the openings and the thought that asks.
+    asked: Span
+
+
+def _read(text: str) -> list[_ReadSentence]:
+    """The sentences of the user, each with the rule that it may give."""
+    read = list[_ReadSentence]()
+    for start, said, line in said_by_user(text):
+        for begin, end in cut_sentences(line):
+            if HEAD <= start + begin < len(text) - TAIL:
+                continue
+            sentence = said[begin:end].lstrip()
+            at, sentence = end - len(sentence), sentence.rstrip()
+            if 3 < len(sentence) <= _LONGEST_SENTENCE:
+                low = _without_tag_question(line[at : at + len(sentence)])
+                rule, asked = _rule_of(sentence, low) if _may_ask(low) else (None, _NOTHING)
+                read.append(_ReadSentence(start + at, sentence, low, rule, asked))
+    return read
+
+
+def _told_apart(text: str, read: list[_ReadSentence]) -> list[FoundRule]:
+    """The instructions of a text: rules, injections and grants."""
     found: list[FoundRule] = []
     places: list[Place] = []
-    for at, sentence, low in _sentences(text):
-        one, (opened, asked) = _read_sentence(sentence, low)
-        if one:
-            found.append(one)
-            places.append(Place(at, low, opened, asked))
+    for start, sentence, low, rule, asked in read:
+        if kind := _no_rule(low):
+            found.append(FoundRule(kind, sentence, None, sentence, 1.0))
+            places.append(Place(start, low, *_NOTHING))
+        elif rule:
+            found.append(rule)
+            places.append(Place(start, low, *asked))
     if not any(one.kind == "rule" for one in found) or not is_handed(all_lines(text), places):
         return found
     return [replace(one, own=False) for one in found]
 
 
-def _sentences(text: str) -> Iterator[tuple[int, str, str]]:
-    for start, said, low in said_by_user(text):
-        for at, end in cut_sentences(low):
-            if start + at < HEAD or start + at >= len(text) - TAIL:
-                yield start + at + _indent(said, at), *_trim(said, low, at, end)
+def _may_ask(low: str) -> bool:
+    """Whether a sentence may give a rule. Most cannot: they begin with no word that opens a request
+    and have no second thought, which is told faster than by the patterns of requests."""
+    first = _FIRST_WORD.match(low)
+    if (first is not None and first[0] in cues.ASKING_WORDS) or not low.isascii():
+        return True
+    return bool(cues.OPEN_FORM.match(low) or cues.REASONED.search(low))
 
 
-def _indent(line: str, start: int) -> int:
-    return len(line) - start - len(line[start:].lstrip())
-
-
-def _trim(line: str, low: str, start: int, end: int) -> tuple[str, str]:
-    start = min(start + _indent(line, start), end)
-    sentence = line[start:end].rstrip()
-    return sentence, low[start : start + len(sentence)]
-
-
-def _read_sentence(sentence: str, low: str) -> tuple[FoundRule | None, Span]:
+def _rule_of(sentence: str, low: str) -> tuple[FoundRule | None, Span]:
     """What is asked for in a sentence, and what stands there between the openings and the thought
     that asks for it."""
-    if not 3 < len(sentence) <= _LONGEST_SENTENCE:
-        return None, _NOTHING
-    low = _without_tag_question(low)
-    if kind := _whole(low):
-        return FoundRule(kind, sentence, None, sentence, 1.0, replaces=kind == "rule"), _NOTHING
+    if cues.ENDS_ALL.match(low) or cues.ENDS.match(low):
+        return FoundRule("rule", sentence, None, sentence, 1.0, replaces=True), _NOTHING
     if not low.isascii() and cues.HAN.search(low):
         return _read_chinese(sentence, low), _NOTHING
-    scored = [(_score(low, asked), asked) for asked in _requests(low)]
-    score, asked = max(scored, key=lambda each: each[0], default=(0.0, None))
-    if asked is None or score < THRESHOLD or _is_no_request(low):
+    requests = _requests(low)
+    if not requests:
+        return None, _NOTHING
+    scored = [(_score(low, asked), asked) for asked in requests]
+    score, asked = max(scored, key=lambda each: each[0])
+    if score < THRESHOLD or _is_no_request(low):
         return None, _NOTHING
     rule, condition = split_condition(sentence, low, asked.at, asked.conditions)
     sure = min(1.0, score / (2 * THRESHOLD))
@@ -279,19 +304,18 @@ def _is_no_request(low: str) -> bool:
 _SPACED = {code: " " for code in range(128) if not re.match(r"\w", chr(code))}
 
 
-def _whole(low: str) -> Kind | None:
-    """The kind of a sentence that one pattern settles; as a rule, it ends an earlier one. Most
-    sentences lack the words that a pattern needs, which is told faster than by the pattern."""
+def _no_rule(low: str) -> Kind | None:
+    """What a sentence is that one pattern settles to be no rule. Most sentences lack the words that
+    a pattern needs, which is told faster than by the pattern."""
     words = low.translate(_SPACED).split() if low.isascii() else None
-    may_end = words is None or not cues.ENDING_WORDS.isdisjoint(words)
-    if may_end and cues.ENDS_ALL.match(low):
-        return "rule"  # Of one's own rules one may take back all; that is no attack.
+    if cues.ENDS_ALL.match(low):
+        return None  # Of one's own rules one may take back all; that is no attack.
     may_inject = words is None or not cues.INJECTION_WORDS.isdisjoint(words)
     if (may_inject or "<" in low or "[" in low) and cues.INJECTION.search(low):
         return "injection"
     if (words is None or not cues.GRANTING_WORDS.isdisjoint(words)) and _is_grant(low):
         return "action_grant"
-    return "rule" if may_end and cues.ENDS.match(low) else None
+    return None
 
 
 def _is_grant(low: str) -> bool:
@@ -344,21 +368,22 @@ class _AskedFor(NamedTuple):
     weight: float
 
 
-def _requests(low: str) -> Iterator[_AskedFor]:
+def _requests(low: str) -> list[_AskedFor]:
     """What may be a request in the sentence: its first thought, and each that follows."""
+    found = list[_AskedFor]()
     start, conditions, weight = _openings(low, 0)
     firm = weight >= _FIRM or (start > 0 and cues.FROM_NOW.search(low, 0, start) is not None)
     form = _first_form(low, start, firm=firm, when=max(weight, float(firm)))
     if form is not None:
-        yield _AskedFor(form, start, start, start, conditions, weight)
-    if not cues.TURN_MARK.search(low, start):
-        return
+        found.append(_AskedFor(form, start, start, start, conditions, weight))
     reason = cues.PERSONAL.match(low) is not None
     for turn in (cues.REASONED if reason else cues.TURNS).finditer(low, start):
         at, more, also = _openings(low, turn.end())
         form = _first_form(low, at, firm=reason or also >= _FIRM, when=also)
         if form is not None:
-            yield _AskedFor(form, at, start, turn.end(), [*conditions, *more], weight + also)
+            both = [*conditions, *more]
+            found.append(_AskedFor(form, at, start, turn.end(), both, weight + also))
+    return found
 
 
 def _openings(low: str, at: int) -> tuple[int, list[Span], float]:
@@ -407,6 +432,9 @@ def _first_form(low: str, at: int, *, firm: bool, when: float) -> float | None:
 
 
 def _form(low: str, at: int) -> float | None:
+    first = _FIRST_WORD.match(low, at)
+    if (first is None or first[0] not in cues.FORM_WORDS) and not cues.OPEN_FORM.match(low, at):
+        return None  # Most have none, which is told faster than by all forms.
     found = cues.FORM.match(low, at)
     return cues.FORM_WEIGHTS[found.lastindex or 0] if found else None
 
@@ -529,7 +557,10 @@ class Rule:
 def rules_in(text: str) -> list[Rule]:
     """The standing rules of a user's text, in order, the first `MOST_RULES`; grants and injections
     are none."""
-    found = islice((one for one in detect(text) if one.kind == "rule"), MOST_RULES)
+    read = _read(text)
+    if not any(each.rule for each in read):
+        return []  # Nor is anything else of what is in it asked for then.
+    found = islice((one for one in _told_apart(text, read) if one.kind == "rule"), MOST_RULES)
     return [
         Rule(one.sentence, one.rule, one.condition, one.score, one.replaces, ordinal, one.own)
         for ordinal, one in enumerate(found)
