@@ -1,17 +1,61 @@
-"""What becomes of a message to a server of which a statement fails."""
+"""How many messages to a server a search and a write take: most of what they cost there is the way
+there and back, so it is counted. And what becomes of a message of which a statement fails."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from typing import Any
 
+import psycopg
 import pytest
 
+import holdfast
 from holdfast.errors import StoreError
+from holdfast.memory.memory import Memory
 from holdfast.store.postgres import PostgresStore
-from holdfast.store.postgres.exchange import numbered
+from holdfast.store.postgres.exchange import Exchange, Statement, numbered
+from holdfast.store.protocols import KeyUse
 from holdfast.store.sql.engine import Connection
+from holdfast.testing.fakes import HashEmbedder
 from holdfast.testing.store_builders import ANN, EMBED, NOON, an_entry, put
 from tests.servers import empty_store_url
+
+CONFIG = {"extraction": {"enabled": False}}
+Messages = list[list[str]]
+
+
+@pytest.fixture
+def sent(monkeypatch: pytest.MonkeyPatch) -> Messages:
+    """The messages that are sent: the statements of each."""
+    messages: Messages = []
+    run = Exchange.run
+
+    def noted(
+        self: Exchange, raw: psycopg.Connection[Any], statements: Sequence[Statement]
+    ) -> None:
+        messages.append([each.text for each in statements])
+        run(self, raw, statements)
+
+    def refused(*_: object, **__: object) -> None:
+        raise AssertionError("a message beside those that are counted")
+
+    monkeypatch.setattr(Exchange, "run", noted)
+    for name in ("execute", "executemany"):
+        monkeypatch.setattr(psycopg.Cursor, name, refused)
+    return messages
+
+
+def said(*lines: str) -> list[dict[str, str]]:
+    return [{"role": "user", "content": line} for line in lines]
+
+
+@pytest.fixture
+def memory() -> Iterator[Memory]:
+    url = empty_store_url()
+    with holdfast.open(url, embedder=HashEmbedder(), worker=False, config=CONFIG) as opened:
+        opened.remember(said("I drink tea.", "I live in Lisbon.", "My cat is Miso."), user="ann")
+        opened.worker.drain()
+        opened.recall("What do I drink?", user="ann")
+        yield opened
 
 
 @pytest.fixture
@@ -19,6 +63,26 @@ def store() -> Iterator[PostgresStore]:
     with closing(PostgresStore(empty_store_url())) as opened:
         put(opened, ANN, an_entry(1))
         yield opened
+
+
+@pytest.mark.parametrize("turns", [1, 32])
+def test_a_write_is_two_messages(memory: Memory, sent: Messages, turns: int) -> None:
+    """One takes places in the owner's order, one stores and commits."""
+    lines = [f"Line {number} of what I said." for number in range(turns)]
+    memory.remember(said(*lines), user="ann")
+    assert len(sent) == 2, sent
+    assert sent[-1][-1] == "COMMIT"
+
+
+def test_what_is_done_once_by_its_key_is_four_messages(
+    store: PostgresStore, sent: Messages
+) -> None:
+    key = KeyUse("key", b"body")
+    for number, most in ((2, 4), (3, 4)):
+        del sent[:]
+        done = store.append(ANN, [an_entry(number)], known_at=NOON, steps=[EMBED], key=key)
+        assert done.duplicate is (number == 3)
+        assert len(sent) <= most, sent
 
 
 def test_the_first_failure_of_a_message_is_told_and_nothing_of_it_is_done(
