@@ -65,6 +65,26 @@ def store() -> Iterator[PostgresStore]:
         yield opened
 
 
+@pytest.mark.parametrize("text", ["tea", "What do I drink?", "Where do I live?", "my cat's name"])
+def test_a_search_is_two_messages(memory: Memory, sent: Messages, text: str) -> None:
+    """One tells whether anything changed and who shares, one reads what is told; where a question
+    is answered from the words of a few, these are read before."""
+    assert memory.recall(text, user="ann")
+    heads, *records = [each[-1] for each in sent if "FROM spaces" not in each[-1]]  # Every 2 s.
+    assert "FROM shares" in heads, sent
+    assert 1 <= len(records) <= 2, sent
+    assert all("FROM records" in each for each in records), sent
+
+
+def test_a_search_after_a_write_reads_what_changed_once(memory: Memory, sent: Messages) -> None:
+    memory.remember("I play the cello.", user="ann")
+    del sent[:]
+    assert memory.recall("What do I play?", user="ann")[0].content == "I play the cello."
+    read = [each[-1] for each in sent if "r.change > " in each[-1] and "r.kind" in each[-1]]
+    assert len(read) == 2, "what is of turns, and the few others"
+    assert len(sent) <= 12, sent
+
+
 @pytest.mark.parametrize("turns", [1, 32])
 def test_a_write_is_two_messages(memory: Memory, sent: Messages, turns: int) -> None:
     """One takes places in the owner's order, one stores and commits."""
