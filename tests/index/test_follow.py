@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast.index.resident import Follower, InUse, owner_of
+from holdfast.index.look import one_look, owner_of
+from holdfast.index.resident import Follower, InUse
 from holdfast.memory.memory import Memory
 from holdfast.store.protocols import Change, Store
 from holdfast.testing import HashEmbedder
@@ -52,6 +53,24 @@ def test_only_what_changed_is_read_and_after_a_removal_everything(memory: Memory
         texts.follow(memory.store, ANN)
         assert texts.reads[-1] == "all"
         assert texts.ids == []
+
+
+def test_within_one_look_what_changed_is_read_once(memory: Memory) -> None:
+    with memory:
+        memory.remember("tea", user="ann")
+        both = [Texts(), Texts()]
+        for each in both:
+            each.follow(memory.store, ANN)
+        for word in ("milk", "bread"):
+            memory.remember(word, user="ann")
+            with one_look():
+                both[0].follow(memory.store, ANN)
+                memory.remember("meanwhile", user="ann")
+                both[1].follow(memory.store, ANN)
+                assert both[0].ids == both[1].ids, "as the store stood when the look began"
+            for each in both:
+                each.follow(memory.store, ANN)
+        assert both[1].ids == [each.id for each in memory.store.changes(ANN, after=0)]
 
 
 def test_what_fails_is_tried_again(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -135,9 +135,9 @@ def test_the_audit_log_is_only_added_to(store: PostgresStore, sql: str) -> None:
 
 
 def read_as(role: str, store: PostgresStore, table: str) -> None:
-    with store._pool.reader() as reader:
+    with store._pool.snapshot() as reader:
         reader.execute(f"SET LOCAL ROLE {role}")
-        reader.execute(f"SELECT * FROM {table}")
+        reader.execute(f"SELECT * FROM {table}").fetchall()
 
 
 def test_who_may_only_read_sees_no_keys(store: PostgresStore) -> None:

@@ -313,7 +313,7 @@ def test_who_asks_twice_whether_a_write_was_committed_does_not_believe_itself(
         assert [store._writer._was_committed(never) for _ in range(2)] == [False, False]
         done = _Commit(0, b"d" * 16, 1_000_000)
         with store._pool.lent() as raw:
-            raw.execute(done.sql)
+            raw.execute(done.sql, done.values)
         assert [store._writer._was_committed(done) for _ in range(2)] == [True, True]
 
 

@@ -21,7 +21,8 @@ from operator import itemgetter
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.index.resident import InUse, Owner, Resident, head_of, owner_of
+from holdfast.index.look import Owner, head_of, owner_of
+from holdfast.index.resident import InUse, Resident
 from holdfast.index.view import (
     BESIDE_SHARES,
     K1,

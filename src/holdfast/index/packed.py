@@ -22,6 +22,7 @@ import orjson
 from numpy.typing import NDArray
 
 from holdfast.errors import Closed, HoldfastError, StoreReadOnly
+from holdfast.index.look import changes_told
 from holdfast.index.view import Segment, Variety, merge_segments, said_alike, segment
 from holdfast.store.protocols import (
     FOREVER_US,
@@ -224,7 +225,9 @@ def read_feed(feed: Followed, scope: Scope, head: Head, *, after: int = 0) -> Re
     *most, (last, _) = spans(begin, max(begin, head.change), _AT_ONCE)
     rows = pack(feed.changes(scope, after=start, until=end) for start, end in most)
     # Without an end: what has changed since the head was read may be missing from those before.
-    newest = feed.changes(scope, after=last)
+    newest = None if most else changes_told(feed, scope, last)
+    if newest is None:
+        newest = feed.changes(scope, after=last)
     rows = rows.then(pack([newest]))
     stand = Head(head.epoch, max(head.change, begin, newest[-1].change if newest else 0))
     if kept is None:

@@ -27,6 +27,7 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from holdfast.index.look import Owner, changes_of, head_of, owner_of
 from holdfast.index.packed import Followed, PackedFeed, Read, cut_ids, keep, read_feed, recoded
 from holdfast.index.view import (
     ALL,
@@ -40,12 +41,19 @@ from holdfast.index.view import (
     merge_segments,
     variety,
 )
-from holdfast.store.protocols import FOREVER_US, Change, Feed, Head, Space, Store, VectorRows
+from holdfast.store.protocols import (
+    FOREVER_US,
+    Change,
+    Feed,
+    Head,
+    Space,
+    Store,
+    VectorRows,
+)
 from holdfast.types import Scope
 
 Key = TypeVar("Key", bound=Hashable)
 Kept = TypeVar("Kept")
-Owner = tuple[str, str]
 
 
 __all__ = ["ALL", "LOUD", "IndexCache", "Resident", "View", "ViewPart"]
@@ -65,42 +73,6 @@ _DOCUMENT_BYTES = 300
 _LOWER = 1 << 52
 #: Before the name of another workspace's agent: no asker can be called that.
 _ELSEWHERE = "\0"
-
-
-def owner_of(scope: Scope) -> Owner:
-    """By what an owner is kept."""
-    return scope.workspace, scope.user
-
-
-class _Look(threading.local):
-    """The heads that this thread has asked for since its look began; None: it is not looking."""
-
-    heads: dict[Owner, Head] | None = None
-
-
-_look = _Look()
-
-
-@contextmanager
-def one_look() -> Iterator[None]:
-    """Within this block the head of an owner's feed is asked for once: what follows it stands at
-    least where the store stood when the block began."""
-    before, _look.heads = _look.heads, {}
-    try:
-        yield
-    finally:
-        _look.heads = before
-
-
-def head_of(store: Feed, scope: Scope) -> Head:
-    """The head of an owner's feed; within one look that of the first time."""
-    if _look.heads is None:
-        return store.head(scope)
-    owner = owner_of(scope)
-    found = _look.heads.get(owner)
-    if found is None:
-        found = _look.heads[owner] = store.head(scope)
-    return found
 
 
 def goes_on(seen: Head, head: Head) -> bool:
@@ -129,7 +101,7 @@ class Follower(ABC):
             if self.seen is None or not goes_on(self.seen, head):
                 self.read_all(store, scope)
             else:
-                self.read_changes(store, scope, store.changes(scope, after=self.seen.change))
+                self.read_changes(store, scope, changes_of(store, scope, self.seen.change))
             self.seen = head
 
     @abstractmethod

@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 from holdfast.config import Config
 from holdfast.errors import ModelError
 from holdfast.index.large import LargeIndexes, LargeQuestion
-from holdfast.index.resident import ALL, LOUD, IndexCache, View, ViewPart, one_look
+from holdfast.index.look import one_look
+from holdfast.index.resident import ALL, LOUD, IndexCache, View, ViewPart
 from holdfast.language.filler import says_nothing
 from holdfast.language.questions import english_only
 from holdfast.language.terms import terms

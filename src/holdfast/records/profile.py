@@ -17,7 +17,8 @@ from typing import NamedTuple
 from holdfast.border import validate
 from holdfast.border.write_options import AGENT_ONLY
 from holdfast.errors import InvalidInput
-from holdfast.index.resident import Follower, InUse, Owner, owner_of
+from holdfast.index.look import Owner, owner_of
+from holdfast.index.resident import Follower, InUse
 from holdfast.language.regex import regex
 from holdfast.language.sentences import DENSE_STOPS, STOPS
 from holdfast.language.statements.values import BY_USER, CATEGORIES

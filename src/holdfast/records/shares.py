@@ -16,7 +16,7 @@ from types import MappingProxyType
 from holdfast.border import validate
 from holdfast.border.ids import Ids
 from holdfast.errors import Conflict, InvalidInput
-from holdfast.index.resident import head_of
+from holdfast.index.look import first_look
 from holdfast.index.view import ViewPart
 from holdfast.records import parts
 from holdfast.records.versions import once
@@ -117,24 +117,28 @@ class Shares:
 
     def live(self, workspace: str, at: datetime) -> tuple[Share, ...]:
         """The shares to a workspace that hold at a time, newest first."""
-        shares = self._store.shares(to=workspace)
-        return tuple(share for share in shares if is_live(share, at))
+        return _live(self._store.shares(to=workspace), at)
 
     def parts(self, scope: Scope) -> tuple[ViewPart, ...]:
         """What an asker sees beside what is their own: the team's, and what shares grant just now.
 
         The clock of the store's owner counts, not a time that the asker names.
         """
+        users = list(dict.fromkeys((scope.user, TEAM)))  # The asker's own is wanted next.
+        heads, shares = first_look(self._store, scope.workspace, users)
         found: list[ViewPart] = []
-        team = Scope(scope.workspace, TEAM)
-        if scope.user != TEAM and head_of(self._store, team).change:
-            found.append(ViewPart(team, TEAM_TIERS))
-        live = self.live(scope.workspace, self._now())
+        if scope.user != TEAM and heads[-1].change:
+            found.append(ViewPart(Scope(scope.workspace, TEAM), TEAM_TIERS))
+        live = _live(shares, self._now())
         return (*found, *_view_parts(live)) if live else tuple(found)
 
     def list(self, *, user: str | None = None, workspace: str = "default") -> list[Share]:
         """What this side granted, newest first, expired and revoked ones too."""
         return self._store.shares(granted_by=parts.owner(workspace, user))
+
+
+def _live(shares: Iterable[Share], at: datetime) -> tuple[Share, ...]:
+    return tuple(share for share in shares if is_live(share, at))
 
 
 def is_live(share: Share, at: datetime) -> bool:

@@ -224,6 +224,10 @@ class Sharing(Protocol):
         """Shares newest first, expired and revoked ones too: of all, to a workspace, by an owner,
         or both."""
 
+    def look(self, workspace: str, users: Sequence[str]) -> tuple[list[Head], list[Share]]:
+        """What a search asks first, at once: where the feeds of these users stand, and the shares
+        to their workspace. As `head` and `shares(to=workspace)` tell it."""
+
     def agent_trust(self, workspace: str) -> dict[str, float]:
         """By agent, in their order, what was set."""
 

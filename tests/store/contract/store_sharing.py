@@ -99,6 +99,22 @@ class SharingSuite:
         assert store.put_share(a_share(1, BOB))
         assert {share.scope for share in store.shares(to="work")} == {ANN, BOB}
 
+    def test_a_look_tells_what_heads_and_shares_tell(self, store: Store) -> None:
+        put(store, ANN, an_entry(1), an_entry(2))
+        put(store, Scope("work", "zoe"), an_entry(3))
+        shares = [a_share(1), a_share(2)]
+        for share in shares:
+            store.put_share(share)
+        for workspace in ("home", "work"):
+            for users in (["ann", TEAM], ["zoe"], ["nobody", "ann"]):
+                heads, given = store.look(workspace, users)
+                assert heads == [store.head(Scope(workspace, user)) for user in users]
+                assert given == store.shares(to=workspace)
+        store.erase(ANN, at=NOON)
+        assert store.look("home", ["ann"])[0] == [store.head(ANN)]
+        put(store, ANN, an_entry(4))
+        assert store.look("home", ["ann"])[0] == [store.head(ANN)], "it was written since"
+
     def test_trust_is_of_a_workspace(self, store: Store) -> None:
         assert store.agent_trust("home") == {}
         store.set_agent_trust("home", "b", 0.25, at=NOON)

@@ -13,7 +13,8 @@ from datetime import datetime
 from heapq import nlargest
 from typing import TypeVar
 
-from holdfast.index.resident import Follower, InUse, Owner, owner_of
+from holdfast.index.look import Owner, owner_of
+from holdfast.index.resident import Follower, InUse
 from holdfast.language.claims.claim import Claim, comparable_terms, read_claim
 from holdfast.language.claims.slots import USER
 from holdfast.language.statements.values import Fact

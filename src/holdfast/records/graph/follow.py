@@ -13,7 +13,8 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
-from holdfast.index.resident import Follower, InUse, Owner, owner_of
+from holdfast.index.look import Owner, owner_of
+from holdfast.index.resident import Follower, InUse
 from holdfast.language.names import Name
 from holdfast.records.graph.adjacency import (
     Adjacency,

@@ -34,7 +34,7 @@ from holdfast.store.sql.engine import Connection, migrations
 from holdfast.store.sql.feed import Found, T
 from holdfast.store.sql.jobs import Turns
 from holdfast.store.sqlite import SqliteStore
-from holdfast.store.values import Head, Health, Progress, ServerState, Trouble
+from holdfast.store.values import Head, Health, Progress, ServerState, Share, Trouble
 from holdfast.types import Event, Finding, Scope
 
 _ROLES = ("holdfast_serve", "holdfast_work", "holdfast_read")
@@ -90,8 +90,14 @@ class PostgresStore(PostgresLargeOwners, SqlStore):
         history = self._reads.history  # Before: what is read may be of the next one.
         return replace(self._head(scope), history=history)
 
+    def look(self, workspace: str, users: Sequence[str]) -> tuple[list[Head], list[Share]]:
+        history = self._reads.history
+        heads, shares = self._first_look(workspace, users)
+        return [replace(head, history=history) for head in heads], shares
+
     # What only reads, and may be answered by a replica.
     _head = _read(SqlStore.head)
+    _first_look = _read(SqlStore.look)
     _events = _read(SqlStore.events)
     changes = _read(SqlStore.changes)
     vectors = _read(SqlStore.vectors)

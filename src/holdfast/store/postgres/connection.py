@@ -1,9 +1,12 @@
 """PostgreSQL connections as the store wants them: its SQL translated, its errors in our words, rows
 of other owners out of sight, a pool.
 
+A statement is sent when somebody looks at its answer, together with all that wait before it: what
+nobody has to hear at once travels in one message.
+
 Everything that a transaction needs (the schema, whose rows are seen) is set for that transaction
-alone and in one message; nothing is kept in the session, so a pooler that lends connections by the
-transaction may stand in between.
+alone, in the message of its first statement; nothing is kept in the session, so a pooler that lends
+connections by the transaction may stand in between.
 """
 
 from __future__ import annotations
@@ -16,10 +19,10 @@ import threading
 import time
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 from hashlib import blake2b
 from itertools import count
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import psycopg
 from psycopg import errors as pg
@@ -33,7 +36,8 @@ from holdfast.errors import (
     StoreFull,
     StoreReadOnly,
 )
-from holdfast.store.sql.engine import TableShape
+from holdfast.store.postgres.exchange import Exchange, Statement
+from holdfast.store.sql.engine import TableShape, chunks
 from holdfast.types import Scope
 
 T = TypeVar("T")
@@ -48,33 +52,61 @@ LOST_SECONDS = 30
 _ROWS_AT_ONCE = 2000
 _CURSORS = count()
 _ROWS_A_STATEMENT = 64
+#: Statements that wait to be sent together.
+_MOST_WAITING = 64
 #: Change numbers of which the rows are put together: the passages of so many of the largest texts
 #: are less than the gigabyte that a value may have.
 _NUMBERS_JOINED = 128
 _INSERT = re.compile(r"(INSERT INTO [^()]+ \([^()]+\) VALUES )(\([^()]+\))( ON CONFLICT .*)?")
 
-_BEGIN = "SET LOCAL search_path = holdfast"
+
+class Mode(NamedTuple):
+    """What a connection is used for."""
+
+    #: What opens a transaction; "": each message is one of its own.
+    begin: str
+    #: What is set in it first, as columns of a SELECT.
+    settings: str
+    writes: bool = False
+    is_by_keys: bool = False
+
+
+def _set(**settings: str) -> str:
+    """Settings that end with the transaction, as columns of a SELECT."""
+    return ", ".join(f"set_config('{name}', '{to}', true)" for name, to in settings.items())
+
+
 #: A few rows by their keys. Without statistics, as after a bulk load, the planner would read whole
 #: owners into a hash for that; and where it takes an owner for one row, it would go through all of
 #: them for each: what is joined is looked up by its whole key, row by row (`look_up`).
-_BY_KEYS = "SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off"
-_BEGIN_READ = f"BEGIN READ ONLY; {_BEGIN}; {_BY_KEYS}"
+READING = Mode(
+    "",
+    _set(
+        search_path="holdfast",
+        transaction_read_only="on",
+        enable_hashjoin="off",
+        enable_mergejoin="off",
+    ),
+    is_by_keys=True,
+)
 #: A span of an index's vectors is sorted in memory: the server's own 4 MB would send it to disk.
-_BEGIN_SNAPSHOT = (
-    f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {_BEGIN}; SET LOCAL work_mem = '32MB'"
+SNAPSHOT = Mode(
+    "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+    _set(search_path="holdfast", work_mem="32MB"),
 )
 #: Numbers of advisory locks begin with it: "hold", as four letters.
 LOCKS = 0x686F6C64
 
 
-def begin_write(*, alone: bool) -> str:
-    """What opens a transaction that writes. Whoever must be alone waits for all that write."""
-    shared = "" if alone else "_shared"
-    return (
-        f"BEGIN; {_BEGIN}; SET LOCAL lock_timeout = '{BUSY_SECONDS}s';"
-        f" SET LOCAL idle_in_transaction_session_timeout = '{2 * BUSY_SECONDS}s';"
-        f" SELECT pg_advisory_xact_lock{shared}({LOCKS}, 0)"
+def writing(*, alone: bool) -> Mode:
+    """A transaction that writes. Whoever must be alone waits for all that write."""
+    settings = _set(
+        search_path="holdfast",
+        lock_timeout=f"{BUSY_SECONDS}s",
+        idle_in_transaction_session_timeout=f"{2 * BUSY_SECONDS}s",
     )
+    shared = "" if alone else "_shared"
+    return Mode("BEGIN", f"{settings}, pg_advisory_xact_lock{shared}({LOCKS}, 0)", writes=True)
 
 
 @lru_cache(maxsize=1024)
@@ -112,11 +144,12 @@ def owner_number(scope: Scope) -> int:
 
 
 class PostgresRows:
-    """`Rows` of a cursor."""
+    """`Rows` that are asked for at the first look."""
 
-    def __init__(self, cursor: Any, unread: set[str]) -> None:
-        self._cursor = cursor
+    def __init__(self, ask: Callable[[], Iterable[Any]], unread: set[str]) -> None:
+        self._ask = ask
         self._unread = unread
+        self._rows: Iterator[Any] | None = None
 
     @property
     def get(self) -> Any:
@@ -124,20 +157,25 @@ class PostgresRows:
         return row[0] if row is not None and len(row) == 1 else row
 
     def __iter__(self) -> Iterator[Any]:
-        with self._cursor:
-            yield from self._cursor
+        if self._rows is None:
+            self._rows = iter(self._ask())
+        return self._rows
 
     def fetchone(self) -> Any:
-        return self._cursor.fetchone() if self._cursor.description else None
+        return next(iter(self), None)
 
     def fetchall(self) -> list[Any]:
-        found: list[Any] = self._cursor.fetchall() if self._cursor.description else []
-        return found
+        return list(self)
 
     def leave_out(self) -> None:
         if not self._unread:
             log.error("a row is damaged and is left out: `holdfast doctor` names it")
         self._unread.add("the store")
+
+
+def _until_end(cursor: Any) -> Iterator[Any]:
+    with cursor:
+        yield from cursor
 
 
 class JobNumbers:
@@ -155,66 +193,97 @@ class JobNumbers:
 
 
 class PostgresConnection:
-    """`Connection` on PostgreSQL, for one transaction."""
+    """`Connection` on PostgreSQL: for one transaction, or for reads of which each is one."""
 
-    def __init__(self, raw: psycopg.Connection[Any], begin: str, pool: PostgresPool) -> None:
+    def __init__(self, raw: psycopg.Connection[Any], mode: Mode, pool: PostgresPool) -> None:
         self._raw = raw
-        self._pending = begin
+        self._mode = mode
         self._pool = pool
-        self._writes = not begin.startswith((_BEGIN_READ, _BEGIN_SNAPSHOT))
-        self._is_by_keys = begin.startswith(_BEGIN_READ)
         #: To whose rows it was narrowed.
         self.owner: int | None = None
-        self._changes = 0
-        self._total = 0
-        self.is_begun = False
+        #: Whether the open transaction has its settings, and to whom it was narrowed last.
+        self._is_set = False
+        self._set_for: int | None = None
+        self._waiting: list[Statement] = []
+        self._call = self._counted = 0
+        self._changes = self._total = 0
+        self._is_begun = self._has_failed = False
         self._streams: list[Any] = []
 
-    def start(self) -> None:
-        """Open the transaction."""
-        if self._pending:
-            self._raw.execute(self._pending)
-            self._pending, self.is_begun = "", True
-
     def execute(self, sql: str, values: Any = (), /) -> PostgresRows:
-        self.start()
-        cursor = self._raw.cursor(binary=True)
-        text = translate(sql, isinstance(values, dict))
-        cursor.execute(look_up(text) if self._is_by_keys else text, values)
-        is_change = (cursor.statusmessage or "").startswith(("INSERT", "UPDATE", "DELETE"))
-        self._count(cursor.rowcount if is_change else 0)
-        return PostgresRows(cursor, self._pool.unread)
+        self._call += 1
+        statement = self._put(translate(sql, isinstance(values, dict)), values)
+
+        def ask() -> list[Any]:
+            self.send()
+            return statement.rows()
+
+        return PostgresRows(ask, self._pool.unread)
+
+    def _put(self, text: str, values: Any = ()) -> Statement:
+        """Have a statement wait for the next message."""
+        if len(self._waiting) >= _MOST_WAITING:
+            self.send()
+        self._set()
+        looked_up = look_up(text) if self._mode.is_by_keys else text
+        statement = Statement(looked_up, values, call=self._call)
+        self._waiting.append(statement)
+        return statement
+
+    def _set(self) -> None:
+        """Before a statement: the transaction, its settings, and whose rows are seen."""
+        if self._is_set and self._set_for == self.owner:
+            return
+        if not self._is_set and self._mode.begin:
+            self._waiting.append(Statement(self._mode.begin))
+        settings = [] if self._is_set else [self._mode.settings]
+        values: list[str] = []
+        if self.owner != self._set_for:
+            settings.append("set_config('role', %s, true), set_config('holdfast.owner', %s, true)")
+            values = ["none", ""] if self.owner is None else ["holdfast_serve", str(self.owner)]
+        self._waiting.append(Statement(f"SELECT {', '.join(settings)}", values))
+        self._is_set, self._set_for = True, self.owner
+
+    def send(self) -> None:
+        """Send what waits, in one message, and hear the answers."""
+        waiting, self._waiting = self._waiting, []
+        if not waiting:
+            return
+        if self._mode.begin:
+            self._is_begun = True
+        else:
+            self._is_set, self._set_for = False, None
+        is_end = not self._mode.begin or waiting[-1].text == "COMMIT"
+        self._has_failed = True
+        self._pool.run(self._raw, waiting, is_end=is_end)
+        self._has_failed = False
+        for sent in waiting:
+            if sent.call > self._counted:
+                self._counted, self._changes = sent.call, 0
+            self._changes += sent.changed
+            self._total += sent.changed
 
     def executemany(self, sql: str, values: Iterable[Sequence[Any]], /) -> None:
         rows = list(values)
-        self._count(0)
-        if len(rows) == 1:  # Without the ceremony of many.
-            self.execute(sql, rows[0])
-        elif rows and (insert := _INSERT.fullmatch(sql)):
-            self._insert(insert[1], insert[2], insert[3] or "", rows)
-        elif rows:
-            self.start()
-            cursor = self._raw.cursor()
-            cursor.executemany(translate(sql), rows)
-            self._count(cursor.rowcount)
-
-    def _insert(self, head: str, row: str, tail: str, rows: Sequence[Sequence[Any]]) -> None:
-        """Rows in one statement, as many as go: half the work of one statement for each."""
-        total = 0
-        for start in range(0, len(rows), _ROWS_A_STATEMENT):
-            some = rows[start : start + _ROWS_A_STATEMENT]
-            values = [value for each in some for value in each]
-            self.execute(head + ", ".join([row] * len(some)) + tail, values)
-            total += self._changes
-        self._changes = total
+        self._call += 1
+        text, at_once = translate(sql), 1
+        insert = _INSERT.fullmatch(text)
+        if insert:  # Rows in one statement, as many as go: half the work of one for each.
+            at_once = _ROWS_A_STATEMENT
+        for some in chunks(rows, at_once):
+            if insert:
+                many = ", ".join([insert[2]] * len(some))
+                text = f"{insert[1]}{many}{insert[3] or ''}"
+            self._put(text, [value for row in some for value in row])
 
     def stream(self, sql: str, values: Sequence[Any] = ()) -> PostgresRows:
-        self.start()
-        cursor = self._raw.cursor(f"rows_{next(_CURSORS)}", binary=True)
+        self._set()
+        self.send()
+        cursor: Any = self._raw.cursor(f"rows_{next(_CURSORS)}", binary=True)
         cursor.itersize = _ROWS_AT_ONCE
         cursor.execute(translate(sql), values)
         self._streams = [each for each in self._streams if not each.closed] + [cursor]
-        return PostgresRows(cursor, self._pool.unread)
+        return PostgresRows(partial(_until_end, cursor), self._pool.unread)
 
     def many(self, sql: str, values: Sequence[Any]) -> list[Any]:
         return self.execute(sql, values).fetchall()
@@ -232,56 +301,52 @@ class PostgresConnection:
         return [b"".join(each) for each in zip(*rows, strict=True)] or [b""] * len(columns)
 
     def load(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> int:
-        self.start()
+        self._set()
+        self.send()
         cursor = self._raw.cursor()
         names = translate(", ".join(columns))
         with cursor.copy(f"COPY {table} ({names}) FROM STDIN") as copy:
             for row in rows:
                 copy.write_row(row)
-        self._count(cursor.rowcount)
-        return self._changes
+        self._total += cursor.rowcount
+        return cursor.rowcount
 
     def copy(self, table: str, rows: bytes) -> None:
         """Load rows that are packed as COPY reads them in binary."""
+        self.send()
         with self._raw.cursor().copy(f"COPY {table} FROM STDIN (FORMAT BINARY)") as copy:
             copy.write(rows)
 
-    def _count(self, rows: int) -> None:
-        self._changes = max(rows, 0)
-        self._total += self._changes
-
     def changes(self) -> int:
-        return self._changes
+        self.send()
+        return self._changes if self._counted == self._call else 0
 
     def total_changes(self) -> int:
+        self.send()
         return self._total
 
+    def commit(self, sql: str, values: Sequence[Any]) -> None:
+        """Do one thing more and end the transaction, in one message with all that waits."""
+        self._put(sql, values)
+        self._put("COMMIT")
+        self.send()
+
     def end(self) -> None:
-        """Leave the transaction; what was written is not kept."""
-        if self.is_begun and not self._raw.closed:
-            for cursor in self._streams:
-                with suppress(psycopg.Error):
-                    cursor.close()
-            self._pool.rollback(self._raw)
+        """Leave a transaction that read."""
+        for cursor in self._streams:
+            with suppress(psycopg.Error):
+                cursor.close()
+        if self._is_begun:
+            self._pool.leave(self._raw, "ROLLBACK" if self._has_failed else "COMMIT")
 
     def narrow(self, scope: Scope) -> None:
-        owner = owner_number(scope)
-        if owner == self.owner:
-            return
-        self.owner = owner
-        narrowing = f"SET LOCAL ROLE holdfast_serve; SET LOCAL holdfast.owner = '{owner}'"
-        if self._pending:
-            self._pending += f"; {narrowing}"
-        else:
-            self._raw.execute(narrowing)
+        self.owner = owner_number(scope)
 
     def widen(self) -> None:
-        if self.owner is not None:
-            self.owner = None
-            self._raw.execute("SET LOCAL ROLE NONE")
+        self.owner = None
 
     def find_owner(self, scope: Scope) -> int | None:
-        lock = " FOR NO KEY UPDATE" if self._writes else ""
+        lock = " FOR NO KEY UPDATE" if self._mode.writes else ""
         found: int | None = self.execute(
             f"SELECT owner FROM owners WHERE owner = ? AND workspace = ? AND user = ?{lock}",
             (owner_number(scope), scope.workspace, scope.user),
@@ -300,7 +365,7 @@ class PostgresConnection:
 
     @property
     def for_update(self) -> str:
-        return " FOR UPDATE OF j" if self._writes else ""
+        return " FOR UPDATE OF j" if self._mode.writes else ""
 
     def chain(self, workspace: str) -> str | None:
         return workspace
@@ -408,7 +473,7 @@ class PostgresPool:
         options.setdefault("tcp_user_timeout", str(LOST_SECONDS * 1000))
         self.conninfo = make_conninfo("", **options)
         #: A pooler that lends by the transaction cannot keep prepared statements.
-        self._prepares = not is_pooled
+        self._exchange = Exchange(prepares=not is_pooled)
         #: For how long a server that was there and is not is waited for.
         self._patience = patience
         self.unread: set[str] = set()
@@ -457,8 +522,12 @@ class PostgresPool:
             raw.close()
 
     def _take_back(self, raw: psycopg.Connection[Any]) -> None:
-        status = raw.pgconn.transaction_status if not raw.closed else None
-        if self._closed or status != psycopg.pq.TransactionStatus.IDLE:
+        is_idle = (
+            not raw.closed
+            and raw.pgconn.transaction_status == psycopg.pq.TransactionStatus.IDLE
+            and raw.pgconn.pipeline_status == psycopg.pq.PipelineStatus.OFF
+        )
+        if self._closed or not is_idle:
             raw.close()
             return
         with self._lock:
@@ -473,7 +542,7 @@ class PostgresPool:
                 raw = psycopg.connect(
                     self.conninfo,
                     autocommit=True,
-                    prepare_threshold=5 if self._prepares else None,
+                    prepare_threshold=None,  # What is worth it is prepared by `Exchange`.
                 )
                 self._was_there = True
                 self._greet(raw)
@@ -510,19 +579,19 @@ class PostgresPool:
 
     @contextmanager
     def reader(self) -> Iterator[PostgresConnection]:
-        with self._reading(_BEGIN_READ) as connection:
+        with self._reading(READING) as connection:
             yield connection
 
     @contextmanager
     def snapshot(self) -> Iterator[PostgresConnection]:
-        with self._reading(_BEGIN_SNAPSHOT) as connection:
+        with self._reading(SNAPSHOT) as connection:
             yield connection
 
     @contextmanager
-    def _reading(self, begin: str) -> Iterator[PostgresConnection]:
+    def _reading(self, mode: Mode) -> Iterator[PostgresConnection]:
         held = self._here.raw
         with self.lent() if held is None else nullcontext(held) as raw:
-            connection = PostgresConnection(raw, begin, self)
+            connection = PostgresConnection(raw, mode, self)
             try:
                 yield connection
             except psycopg.Error as error:
@@ -534,24 +603,24 @@ class PostgresPool:
             finally:
                 connection.end()
 
-    def finish(self, raw: psycopg.Connection[Any], sql: str) -> None:
-        """Run what ends a transaction, and where somebody wants to know, tell how far the log had
-        come then: in one message."""
-        if self.note_position is None:
-            raw.execute(sql)
-            return
-        cursor = raw.execute(f"{sql}; SELECT {POSITION}")
-        while cursor.nextset():
-            pass
-        row = cursor.fetchone()
-        assert row is not None
-        self.note_position(to_position(row[0]))
+    def run(
+        self, raw: psycopg.Connection[Any], statements: Sequence[Statement], *, is_end: bool
+    ) -> None:
+        """Run statements in one message. Where they end a transaction and somebody wants to know,
+        it also asks how far the log had come then."""
+        position = None
+        if is_end and self.note_position is not None:
+            position = Statement(f"SELECT {POSITION}")
+            statements = [*statements, position]
+        self._exchange.run(raw, statements)
+        if position is not None and self.note_position is not None:
+            self.note_position(to_position(position.rows()[0][0]))
 
-    def rollback(self, raw: psycopg.Connection[Any]) -> None:
+    def leave(self, raw: psycopg.Connection[Any], sql: str) -> None:
         """Leave a transaction; a connection with which that cannot be done is not used again."""
         if not raw.closed:
             try:
-                self.finish(raw, "ROLLBACK")
+                self.run(raw, [Statement(sql)], is_end=True)
             except psycopg.Error:
                 raw.close()
 
@@ -568,8 +637,8 @@ class _Here(threading.local):
 
 #: How far the log of a server has come, in SQL: what is on its disk, what a replica has replayed.
 POSITION = (
-    "CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn()"
-    " ELSE pg_current_wal_flush_lsn() END"
+    "CAST(CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn()"
+    " ELSE pg_current_wal_flush_lsn() END AS TEXT)"
 )
 
 

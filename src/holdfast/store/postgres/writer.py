@@ -17,7 +17,7 @@ import threading
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import psycopg
 from psycopg import errors as pg
@@ -27,10 +27,11 @@ from holdfast.store.postgres.connection import (
     LOST_SECONDS,
     PostgresConnection,
     PostgresPool,
-    begin_write,
     is_lost,
     to_store_error,
+    writing,
 )
+from holdfast.store.postgres.exchange import Statement
 from holdfast.store.sql.engine import Work, WritesAlong
 
 log = logging.getLogger("holdfast.store")
@@ -131,28 +132,26 @@ class PostgresWriter(WritesAlong):
             raise _Again(to_store_error(lost.error, self._pool.name), is_lost=True) from lost.error
 
     def _transact(self, raw: psycopg.Connection[Any], work: Work[T], *, alone: bool) -> T:
-        begin = begin_write(alone=alone)
-        connection = PostgresConnection(raw, begin, self._pool)
+        connection = PostgresConnection(raw, writing(alone=alone), self._pool)
         try:
-            connection.start()
             result = work(connection)
         except psycopg.Error as error:
             if is_lost(error, raw):
                 raw.close()
                 raise _Lost(error) from error
-            self._pool.rollback(raw)
+            self._pool.leave(raw, "ROLLBACK")
             raise self._told(error) from error
         except BaseException:
-            self._pool.rollback(raw)
+            self._pool.leave(raw, "ROLLBACK")
             raise
         commit = _Commit(connection.owner or 0, secrets.token_bytes(16), time.time_ns() // 1000)
         try:
-            self._pool.finish(raw, f"{commit.sql}; COMMIT")  # One message.
+            connection.commit(commit.sql, commit.values)
         except psycopg.Error as error:
             if is_lost(error, raw):
                 raw.close()
                 raise _Lost(error, commit, result) from error
-            self._pool.rollback(raw)
+            self._pool.leave(raw, "ROLLBACK")
             raise self._told(error) from error
         return result
 
@@ -168,9 +167,9 @@ class PostgresWriter(WritesAlong):
         while True:
             try:
                 with self._pool.lent() as raw:
-                    row = raw.execute(commit.sql_to_ask).fetchone()
-                    self._pool.finish(raw, "SELECT 1")
-                    return row == (commit.at,)
+                    asked = Statement(commit.sql_to_ask, commit.values_to_ask)
+                    self._pool.run(raw, [asked], is_end=True)
+                    return asked.rows() == [(commit.at,)]
             except (psycopg.Error, StoreError):
                 if time.monotonic() > deadline:
                     raise StoreError(
@@ -204,22 +203,20 @@ class _Commit:
     token: bytes
     at: int
 
-    @property
-    def sql(self) -> str:
-        return self._insert(self.at)
+    sql: ClassVar[str] = "INSERT INTO holdfast.commits AS c (owner, token, at) VALUES (%s, %s, %s)"
+    #: Take the row unless it is there; whose it is, by its time. (Who asks may be cut off, too, and
+    #: must not take its own row for the transaction's.)
+    sql_to_ask: ClassVar[str] = (
+        f"{sql} ON CONFLICT (owner, token) DO UPDATE SET at = c.at RETURNING c.at"
+    )
 
     @property
-    def sql_to_ask(self) -> str:
-        """Take the row unless it is there; whose it is, by its time. (Who asks may be cut off, too,
-        and must not take its own row for the transaction's.)"""
-        told = "ON CONFLICT (owner, token) DO UPDATE SET at = c.at RETURNING c.at"
-        return f"{self._insert(self.at + 1)} {told}"
+    def values(self) -> tuple[int, bytes, int]:
+        return self.owner, self.token, self.at
 
-    def _insert(self, at: int) -> str:
-        return (
-            "INSERT INTO holdfast.commits AS c (owner, token, at)"
-            f" VALUES ({self.owner}, '\\x{self.token.hex()}', {at})"
-        )
+    @property
+    def values_to_ask(self) -> tuple[int, bytes, int]:
+        return self.owner, self.token, self.at + 1
 
 
 class _Lost(Exception):

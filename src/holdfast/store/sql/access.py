@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from functools import partial
+from functools import lru_cache
 from typing import Any
 
 import orjson
 
 from holdfast.errors import DamagedRow
-from holdfast.store.protocols import Share, StoredKey
+from holdfast.store.protocols import Head, Share, StoredKey
 from holdfast.store.sql.engine import (
     Connection,
     StorePart,
@@ -22,10 +22,10 @@ from holdfast.store.sql.engine import (
     maybe_from_us,
     maybe_us,
     owner_of,
-    read_many,
     readable,
     to_us,
 )
+from holdfast.store.sql.feed import FIRST_EPOCH, HEAD
 from holdfast.types import ApiKey, Scope
 
 #: In the column `tools` stands the list of a key's tools, or, with a limit, an object that holds
@@ -104,6 +104,24 @@ SHARE = (
 )
 
 
+@lru_cache
+def _shares(which: str) -> str:
+    return (
+        f"SELECT {SHARE} FROM shares s JOIN owners o USING (owner) WHERE {which}"
+        " ORDER BY s.created_at DESC, s.owner DESC, s.id DESC"
+    )
+
+
+@lru_cache
+def _heads(users: int) -> str:
+    """The heads of several users of a workspace."""
+    asked = " UNION ALL ".join(["SELECT CAST(? AS TEXT) AS user"] * users)
+    return (
+        f"SELECT a.user, {HEAD} FROM ({asked}) AS a"
+        f" LEFT JOIN owners o ON o.workspace = ? AND o.user = a.user{FIRST_EPOCH}"
+    )
+
+
 class SqlSharing(StorePart):
     """`Sharing`."""
 
@@ -127,12 +145,19 @@ class SqlSharing(StorePart):
         by = (granted_by.workspace, granted_by.user) if granted_by else (None, None)
         which, values = matching({"s.receiver": to, "o.workspace": by[0], "o.user": by[1]})
         with self._pool.reader() as connection:
-            sql = (
-                f"SELECT {SHARE} FROM shares s JOIN owners o USING (owner) WHERE {which}"
-                " ORDER BY s.created_at DESC, s.owner DESC, s.id DESC"
-            )
-            read = partial(read_many, connection, to_share, sql, values)
-            return [*connection.until_written(("shares", to, *by), read)]
+            return list(readable(to_share, connection.execute(_shares(which), values)))
+
+    def look(self, workspace: str, users: Sequence[str]) -> tuple[list[Head], list[Share]]:
+        def read() -> tuple[list[Head], list[Share]]:
+            # Both before either is looked at: so a server is asked once.
+            stands = connection.execute(_heads(len(users)), (*users, workspace))
+            shares = connection.execute(_shares("s.receiver = ?"), (workspace,))
+            found = {user: Head(epoch, change) for user, epoch, change in stands}
+            return [found[user] for user in users], list(readable(to_share, shares))
+
+        with self._pool.reader() as connection:
+            heads, shares = connection.until_written(("look", workspace, *users), read)
+            return [*heads], [*shares]
 
     def agent_trust(self, workspace: str) -> dict[str, float]:
         with self._pool.reader() as connection:

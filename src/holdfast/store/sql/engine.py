@@ -80,7 +80,10 @@ class TableShape(NamedTuple):
 class Connection(Protocol):
     """One connection, in a transaction or not."""
 
-    def execute(self, sql: str, values: Any = (), /) -> Rows: ...
+    def execute(self, sql: str, values: Any = (), /) -> Rows:
+        """Done by the time that somebody looks at its rows, asks what changed, or commits: what a
+        server is asked before it answers is asked in one message. In a read nobody looks at it may
+        not be done at all."""
 
     def executemany(self, sql: str, values: Iterable[Sequence[Any]], /) -> Any: ...
 
@@ -152,7 +155,7 @@ class Pool(Protocol):
     unread: set[str]
 
     def reader(self) -> AbstractContextManager[Connection]:
-        """For a few statements."""
+        """For a few statements, each of which may see another moment."""
 
     def snapshot(self) -> AbstractContextManager[Connection]:
         """One that sees one moment, for several statements that must agree."""

@@ -83,10 +83,11 @@ VECTORS = (
 
 
 #: One who is not there begins with the epoch that nobody erased ever had.
+HEAD = "coalesce(o.epoch, c.value, 0), coalesce(o.change, 0)"
+FIRST_EPOCH = " LEFT JOIN counters c ON c.name = 'epoch'"
 _HEAD = (
-    "SELECT coalesce(o.epoch, c.value, 0), coalesce(o.change, 0) FROM (SELECT 1) AS one"
-    " LEFT JOIN owners o ON o.workspace = ? AND o.user = ?"
-    " LEFT JOIN counters c ON c.name = 'epoch'"
+    f"SELECT {HEAD} FROM (SELECT 1) AS one"
+    f" LEFT JOIN owners o ON o.workspace = ? AND o.user = ?{FIRST_EPOCH}"
 )
 
 

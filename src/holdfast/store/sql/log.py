@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from itertools import product
@@ -61,13 +61,18 @@ class SqlLog(StorePart):
         key: KeyUse | None = None,
     ) -> Appended:
         def work(connection: Connection) -> Appended:
-            owner = ensure_owner(connection, scope)
-            if key and (earlier := _earlier_use(connection, owner, key)) is not None:
-                return Appended(earlier, duplicate=True)
-            known, current = to_us(known_at), all_current(connection, steps)
-            writing = Writing(owner, scope.agent, scope.session, known, current)
+            connection.narrow(scope)
+            if key:
+                earlier = _earlier_use(connection, ensure_owner(connection, scope), key)
+                if earlier is not None:
+                    return Appended(earlier, duplicate=True)
+            # Only now: what is asked and not looked at keeps a file's writer in the past.
+            current = asked_steps(connection, steps)
+            owner, places = _take_places(connection, scope, len(entries))
+            known = to_us(known_at)
+            writing = Writing(owner, scope.agent, scope.session, known, current())
             turns = [(bytes.fromhex(entry.id), to_us(entry.at)) for entry in entries]
-            _insert(connection, writing, entries, turns)
+            _insert(connection, writing, entries, turns, places)
             enqueue_turns(connection, writing, turns, due=known)
             for derived in (each for entry in entries for each in entry.derived):
                 add(connection, writing, derived)
@@ -175,19 +180,33 @@ def _any_left(connection: Connection, owner: int, events: Sequence[bytes]) -> bo
     )
 
 
+def _take_places(connection: Connection, scope: Scope, count: int) -> tuple[int, tuple[int, int]]:
+    """The number of an owner, made when new, and the first arrival and change of so many turns.
+    From here on nobody else changes anything of this owner."""
+
+    def take() -> Any:
+        return connection.execute(
+            "UPDATE owners SET arrival = arrival + ?, change = change + ?"
+            " WHERE workspace = ? AND user = ? RETURNING owner, arrival, change",
+            (count, count, scope.workspace, scope.user),
+        ).fetchone()
+
+    found = take()
+    while found is None:
+        ensure_owner(connection, scope)
+        found = take()
+    owner, arrival, change = found
+    return owner, (arrival - count + 1, change - count + 1)
+
+
 def _insert(
     connection: Connection,
     writing: Writing,
     entries: Sequence[LogEntry],
     turns: Sequence[tuple[bytes, int]],
+    places: tuple[int, int],
 ) -> None:
-    owner, known, count = writing.owner, writing.known, len(entries)
-    row: Any = connection.execute(
-        "UPDATE owners SET arrival = arrival + ?, change = change + ? WHERE owner = ?"
-        " RETURNING arrival, change",
-        (count, count, owner),
-    ).fetchone()
-    first, change = row[0] - count + 1, row[1] - count + 1
+    owner, known, (first, change) = writing.owner, writing.known, places
     connection.executemany(
         f"INSERT INTO events (owner, {EVENT}) VALUES (?, {marks(11)})",
         (
@@ -253,20 +272,27 @@ def enqueue_turns(
 
 
 def all_current(connection: Connection, steps: Sequence[str]) -> list[str]:
-    """The steps as `current_steps` has them."""
-    return [each for step in steps for each in current_steps(connection, step)]
+    """The steps; in place of one whose vector space was retired, one for each space in use."""
+    return asked_steps(connection, steps)()
 
 
-def current_steps(connection: Connection, step: str) -> list[str]:
-    """The step itself; if its vector space was retired meanwhile, those of the spaces in use."""
-    kind, _, space = step.partition(":")
-    if not space:
-        return [step]
-    state = connection.execute("SELECT state FROM spaces WHERE id = ?", (int(space),)).get
-    if state != "retired":
-        return [step]
-    rows = connection.execute("SELECT id FROM spaces WHERE state != 'retired'")
-    return [f"{kind}:{row[0]}" for row in rows]
+def asked_steps(connection: Connection, steps: Sequence[str]) -> Callable[[], list[str]]:
+    """The same, to be told later: until then a server can be asked for something else beside it."""
+    sql = "SELECT state FROM spaces WHERE id = ?"
+    spaces = [step.partition(":")[2] for step in steps]
+    states = [connection.execute(sql, (int(space),)) if space else None for space in spaces]
+
+    def told() -> list[str]:
+        current: list[str] = []
+        for step, state in zip(steps, states, strict=True):
+            if state is None or state.get != "retired":
+                current.append(step)
+            else:
+                rows = connection.execute("SELECT id FROM spaces WHERE state != 'retired'")
+                current += [f"{step.partition(':')[0]}:{row[0]}" for row in rows]
+        return current
+
+    return told
 
 
 # ----------------------------------------------------------------------
