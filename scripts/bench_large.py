@@ -37,7 +37,6 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import holdfast
 from holdfast.bench.data import chosen_sets, read_set
-from holdfast.index.large import _Nearest
 from holdfast.index.view import packed
 from holdfast.language.terms import TERMS_VERSION, terms
 from holdfast.learn.embed import RECIPE
@@ -48,7 +47,6 @@ from holdfast.recall.sources.blend import Fused, fuse_by_sum
 from holdfast.settings import Index
 from holdfast.store.postgres import PostgresStore
 from holdfast.store.postgres.connection import owner_number
-from holdfast.store.values import Narrowed
 from holdfast.testing import HashEmbedder
 from holdfast.types import Scope
 from scripts.bench import question, sentence
@@ -214,17 +212,19 @@ def ask(url: str, folder: Path, most: int, *, named: Path | None) -> dict[str, A
             "memory_mb": rss() - idle, "found": found,
             "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3 - idle,
         }  # fmt: skip
+        theirs = json.loads(named.read_text())["found"] if named else found
+        near, scores = list[list[str]](), list[list[list[float]]]()
         vectors = np.load(folder / "questions.npy")
-        told["nearest"] = nearest_exact(memory, vectors) if named else nearest(memory, vectors)
-        if named:
-            told["scores"] = scores_of(memory, asked, json.loads(named.read_text())["found"])
-        return told
+        known = zip(searched(memory, asked), vectors, theirs, strict=True)
+        for (ours, view, fused), vector, ids in known:
+            near.append(nearest(view, vector))
+            if named:
+                scores.append([scores_of(view, fused, each) for each in (ours, ids)])
+        return told | {"nearest": near, "scores": scores}
 
 
-def scores_of(
-    memory: Memory, asked: list[str], named: list[list[str]]
-) -> list[tuple[list[float], list[float]]]:
-    """What the first ten of each question score in memory, and those that were named."""
+def searched(memory: Memory, asked: list[str]) -> Iterator[tuple[list[str], Any, Fused]]:
+    """The first ten of each question, the documents that were ranked, and their scores."""
     last: list[tuple[Any, Fused]] = []
 
     def noting(view: Any, *about: Any, **also: Any) -> Fused:
@@ -232,39 +232,19 @@ def scores_of(
         return last[0][1]
 
     vars(pipeline)["fuse_by_sum"] = noting
-    found = []
-    for text, theirs in zip(asked, named, strict=True):
-        ours = [hit.id for hit in memory.recall(text, user=OWNER.user, limit=10)]
-        view, fused = last[0]
-        scores = [[float(fused.scores[view.numbers[id]]) for id in ids] for ids in (ours, theirs)]
-        found.append((scores[0], scores[1]))
-    return found
+    for text in asked:
+        hits = memory.recall(text, user=OWNER.user, limit=10)
+        yield [hit.id for hit in hits], *last[0]
 
 
-def nearest(memory: Memory, vectors: NDArray[np.float32]) -> list[list[str]]:
-    """As a search finds them."""
-    store = memory._store
-    (index,) = memory._searcher._large._kept._kept.values()
-    known = store.large_owner(OWNER, store.spaces()[-1])
-    assert known is not None
-    with known.reader() as reader:
-        signs = index._signs(reader, known, store.head(OWNER).epoch, Index())
-        near = _Nearest(reader, Index().search_effort, signs)
-        found = []
-        for each in vectors:
-            with near.begun(each, Narrowed()) as wait:
-                found.append([spot.record.hex() for spot, _ in wait()[:10]])
-        return found
+def nearest(view: Any, vector: NDArray[np.float32]) -> list[str]:
+    """The ten nearest documents of those that were ranked."""
+    best = np.argsort(-(view.vectors._rows @ vector))[:10]
+    return [view.ids[doc] for doc in view.vectors._docs[best].tolist()]
 
 
-def nearest_exact(memory: Memory, vectors: NDArray[np.float32]) -> list[list[str]]:
-    view = memory._searcher._indexes.view(OWNER, memory._store.spaces()[-1])
-    assert view.vectors is not None
-    found = []
-    for each in vectors:
-        best = np.argsort(-(view.vectors._rows @ each))[:10]
-        found.append([view.ids[doc] for doc in view.vectors._docs[best].tolist()])
-    return found
+def scores_of(view: Any, fused: Fused, ids: list[str]) -> list[float]:
+    return [float(fused.scores[view.numbers[id]]) for id in ids]
 
 
 def in_process(url: str, folder: Path, most: int, *, named: Path | None) -> dict[str, Any]:

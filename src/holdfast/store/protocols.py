@@ -32,6 +32,7 @@ from holdfast.store.values import (
     ContextNote,
     Derive,
     Derived,
+    DocumentRows,
     Dumped,
     DumpedAct,
     DumpedEvent,
@@ -550,10 +551,8 @@ class LargeReader(Protocol):
     def cosines(self, vector: NDArray[np.float32], ids: Sequence[bytes]) -> dict[bytes, float]:
         """How near the nearest passage of each of these is, where it is indexed."""
 
-    def compared(
-        self, vector: NDArray[np.float32], ids: Sequence[bytes]
-    ) -> list[tuple[Spot, float]]:
-        """These documents with their cosines, nearest first."""
+    def documents(self, after: int, until: int) -> DocumentRows:
+        """Those that changed after one change and until another, of what is indexed."""
 
     def signs(self, after: int, until: int) -> SignRows:
         """The sign of each dimension of the vectors that came after one change and until another:
