@@ -14,6 +14,7 @@ import heapq
 import math
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from operator import itemgetter
@@ -52,7 +53,6 @@ from holdfast.store.values import (
     Narrowed,
     Space,
     Spot,
-    Vector,
 )
 from holdfast.types import Scope
 
@@ -132,7 +132,9 @@ class LargeIndex:
         if known is None:
             return None
         late = _best_of(self._rest(store, known, parts, heads), asked)
-        with known.reader() as reader:
+        with known.reader() as reader, ThreadPoolExecutor(max_workers=1) as beside:
+            sketches = self._sketches(reader, known, heads[0].epoch, settings)
+            distances = beside.submit(sketches.distances, asked.vector) if sketches else None
             terms = [_signed(term_id(term)) for term in asked.terms]
             frequencies = reader.frequencies(terms)
             coded = frozenset(i for i, term in enumerate(asked.terms) if term in asked.coded)
@@ -140,17 +142,16 @@ class LargeIndex:
             early = _all_by_then(reader, asked)
             ids, told = early if early is not None else set(), dict[bytes, float]()
             if early is None:
-                sketches = self._sketches(reader, known, heads[0].epoch, settings)
                 ids = _named_by(reader, asked, words, sketches, settings.search_effort)
-            if early is None and sketches is not None:
-                told = sketches.chosen(self._sought(asked, words, known))
+            if early is None and sketches and distances:
+                told = sketches.chosen(self._sought(asked, words, known), distances.result)
                 ids |= told.keys()
             ids |= late.get(0, set())
             named = {self.own.scope: reader.read(self.own.scope, sorted(ids))}
             for place, part in enumerate(parts[1:], start=1):
                 named[part.scope] = reader.read(part.scope, sorted(late.get(place, ())))
         made = Resident(self.own, self.space, variety(self.which))
-        view = made.follow(_NamedFeed(named, self.space.dim), parts, heads)
+        view = made.follow(_NamedFeed(named), parts, heads)
         if early is not None:
             return view
         holders = dict(zip(asked.terms, frequencies, strict=True))
@@ -218,8 +219,7 @@ class LargeIndex:
 class _NamedFeed:
     """The named documents of several owners, as an index reads them."""
 
-    named: Mapping[Scope, tuple[list[Change], list[Vector]]]
-    dim: int
+    named: Mapping[Scope, tuple[list[Change], VectorRows]]
 
     def changes(self, scope: Scope, *, after: int, until: int = FOREVER_US) -> list[Change]:
         """All with the last span, which has no end."""
@@ -228,9 +228,7 @@ class _NamedFeed:
     def vector_rows(
         self, scope: Scope, space: int, *, after: int, until: int
     ) -> Iterator[VectorRows]:
-        whole = [each for each in self.named[scope][1] if len(each.data) == 4 * self.dim]
-        records = bytes.fromhex("".join([each.record for each in whole]))
-        yield VectorRows(records, b"".join([each.data for each in whole]), until)
+        yield self.named[scope][1]._replace(until=until)
 
     def kept_index(self, scope: Scope) -> None:
         """They are few."""

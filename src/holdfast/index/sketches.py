@@ -9,7 +9,7 @@ chosen is read from the store.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import NamedTuple
@@ -36,6 +36,8 @@ Places = NDArray[np.intp]
 Holding = tuple[NDArray[np.int32], NDArray[np.uint8]]
 #: In how many signs something differs from the question.
 Distances = NDArray[np.uint16]
+#: By document, and the least of each session.
+AllDistances = tuple[Distances, Distances]
 
 #: Of so many documents the better score is told, of what was said and derived, and of the graph.
 _LIKELY = 1_000
@@ -183,21 +185,18 @@ class Sketches:
     def _place(self, old: Sketches, new: Sequence[DocumentRows]) -> Places:
         """Put old and new documents in order; gives where the old ones are now."""
         arrivals = [np.zeros(len(old), dtype=np.int64), *(rows.arrivals for rows in new)]
-        names = np.concatenate([old._names[old._sessions], *(rows.sessions for rows in new)])
+        self._names, sessions = _numbered(old._names, [rows.sessions for rows in new])
         # What is new of a session came after all that is there.
-        order = np.lexsort((np.concatenate(arrivals), names))
+        order = np.lexsort((np.concatenate(arrivals), np.concatenate([old._sessions, sessions])))
         ids = [np.frombuffer(rows.records, dtype="V16") for rows in new]
         lengths = [np.minimum(rows.lengths, 0xFFFF).astype(np.uint16) for rows in new]
         self._ids = np.concatenate([old._ids, *ids])[order]
         self._lengths = np.concatenate([old._lengths, *lengths])[order]
         self._kinds = np.concatenate([old._kinds, *(rows.kinds for rows in new)])[order]
         self._has_graph = bool((self._kinds & GRAPH).any())
-        names = names[order]
-        self._firsts = np.flatnonzero(np.diff(names, prepend=~names[:1]))
+        self._sessions = np.concatenate([old._sessions, sessions])[order]
+        self._firsts = np.flatnonzero(np.diff(self._sessions, prepend=-1))
         self._ends = np.append(self._firsts[1:], len(order))
-        self._names = names[self._firsts]
-        sizes = self._ends - self._firsts
-        self._sessions = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
         said: Scores = self._lengths.astype(np.float32) * (self._kinds & TURN)
         self._words = np.add.reduceat(said, self._firsts) if len(order) else said
         place = np.empty(len(order), dtype=np.int32)
@@ -231,13 +230,17 @@ class Sketches:
     # Choosing.
     # ------------------------------------------------------------------
 
-    def chosen(self, sought: Sought) -> dict[bytes, float]:
+    def chosen(
+        self, sought: Sought, distances: Callable[[], AllDistances] | None = None
+    ) -> dict[bytes, float]:
         """The documents that may answer, and those beside them; what the words of the question are
-        worth in the session of each."""
+        worth in the session of each. `distances` waits for what was begun before."""
         if not len(self):
             return {}
         held = [self._holding(term) for term in sought.terms]
-        known = _Known(sought, held, *self._distances(sought.vector), self._told(sought, held))
+        told_of = self._told(sought, held)
+        each, least = distances() if distances is not None else self.distances(sought.vector)
+        known = _Known(sought, held, each, least, told_of)
         kinds = (True, False) if self._has_graph else (None,)
         picked = [each for kind in kinds for each in _Chosen(self, known, kind).places()]
         places = _distinct(*picked)
@@ -261,7 +264,7 @@ class Sketches:
         docs = np.concatenate([docs for docs, _ in found])
         return self._place_of[docs], np.concatenate([counts for _, counts in found])
 
-    def _distances(self, vector: Scores | None) -> tuple[Distances, Distances]:
+    def distances(self, vector: Scores | None) -> AllDistances:
         """In how many of its signs the nearest vector of each document differs from the question,
         and the least of each session. What has none is taken for unlike."""
         if vector is None or not len(self._of):
@@ -537,6 +540,24 @@ def _products(bits: NDArray[np.uint64], vector: Scores) -> Scores:
 _SIGNS_OF_BYTES = (
     2.0 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1) - 1.0
 ).astype(np.float32)
+
+
+def _numbered(
+    known: NDArray[np.int64], new: Sequence[NDArray[np.int64]]
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """The names of sessions by their numbers, and the number of each new one: those that are known
+    keep theirs, others are numbered as they come: what is near in time is near in memory."""
+    names, first, which = np.unique(
+        np.concatenate([known[:0], *new]), return_index=True, return_inverse=True
+    )
+    by_name = np.argsort(known)
+    at = np.searchsorted(known, names, sorter=by_name)
+    number = np.append(by_name, 0)[at]
+    is_new = np.append(known, 0)[number] != names
+    is_new |= at == len(known)
+    coming = np.flatnonzero(is_new)[np.argsort(first[is_new])]
+    number[coming] = len(known) + np.arange(len(coming))
+    return np.concatenate([known, names[coming]]), number[which].astype(np.int32)
 
 
 def _unknown(rows: DocumentRows, known: NDArray[np.uint64]) -> DocumentRows:

@@ -564,8 +564,9 @@ class LargeReader(Protocol):
     def beside(self, spots: Sequence[tuple[Spot, int]]) -> list[bytes]:
         """The turns of the same session that arrived so near to each of these."""
 
-    def read(self, scope: Scope, ids: Sequence[bytes]) -> tuple[list[Change], list[Vector]]:
-        """These records as they are now, and their vectors; of any owner."""
+    def read(self, scope: Scope, ids: Sequence[bytes]) -> tuple[list[Change], VectorRows]:
+        """These records as they are now, and their vectors, those of a document in their order;
+        of any owner."""
 
 
 class LargeOwners(Protocol):

@@ -29,7 +29,7 @@ from holdfast.store.postgres.connection import (
 from holdfast.store.protocols import LargeReader
 from holdfast.store.sql.chores import SqlChores
 from holdfast.store.sql.engine import SILENT, Connection, owner_of
-from holdfast.store.sql.feed import OTHERS, TURNS, VECTORS, as_changes
+from holdfast.store.sql.feed import OTHERS, TURNS, as_changes
 from holdfast.store.values import (
     Change,
     Counted,
@@ -40,7 +40,7 @@ from holdfast.store.values import (
     SignRows,
     Space,
     Spot,
-    Vector,
+    VectorRows,
 )
 from holdfast.types import Scope
 
@@ -667,10 +667,10 @@ class PostgresLargeReader:
         )
         return [row[0] for row in rows]
 
-    def read(self, scope: Scope, ids: Sequence[bytes]) -> tuple[list[Change], list[Vector]]:
+    def read(self, scope: Scope, ids: Sequence[bytes]) -> tuple[list[Change], VectorRows]:
         """These records as they are now, and their vectors."""
         if not ids:
-            return [], []
+            return [], VectorRows(b"", b"", 0)
         connection, owner = self._connection, owner_number(scope)
         connection.narrow(scope)
         changes = as_changes(
@@ -678,10 +678,13 @@ class PostgresLargeReader:
             connection.many(_OTHERS_OF, (owner, _ids(ids))),
         )
         rows = connection.many(
-            f"{VECTORS} AND record = ANY(CAST(? AS bytea[]))", (owner, self._space.id, _ids(ids))
+            "SELECT record, passage, data FROM vectors WHERE owner = ? AND space = ?"
+            " AND record = ANY(CAST(? AS bytea[])) AND length(data) = ?",
+            (owner, self._space.id, _ids(ids), 4 * self._space.dim),
         )
-        rows.sort(key=itemgetter(1, 2))  # Sorted there they would go over a disk.
-        return changes, list(map(Vector._make, rows))
+        rows.sort(key=itemgetter(1))  # Sorted there they would go over a disk.
+        records, data = (b"".join([row[column] for row in rows]) for column in (0, 2))
+        return changes, VectorRows(records, data, 0)
 
 
 # The driver's own way to write arrays takes ten times as long.
