@@ -48,7 +48,7 @@ _NAMING = 50
 #: Of so many whose signs are the nearest likeness is told; so many are looked at because their
 #: vectors are: the best of all must be among them, since scores are shares of the best.
 _BY_SIGNS = 2_000
-_NEAREST = 120
+_NEAREST = 200
 #: What counts in the rough score, and beyond how many words a longer turn is no better.
 _COVER, _NEAR, _THEME, _ROLE = map(np.float32, (1.5, 1.0, 2.0, 0.7))
 #: Of the rarest words of a question so many documents in all are looked at because they hold one.
