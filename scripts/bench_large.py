@@ -2,8 +2,9 @@
 
 Loads an owner of so many turns into a PostgreSQL server of this machine's own, lets it be indexed,
 and asks the same questions in two fresh processes: one in which the database names documents, one
-that holds all of them in memory and looks at every vector. Printed: latency, memory, and how many
-of the first ten both find.
+that holds all of them in memory and looks at every vector. Printed: latency, memory, how many of
+the first ten both find, and what the ten that were named score in memory beside the best ten: the
+made turns have near equals by the hundred.
 
 The turns are made of real ones where `--data` names a folder of labelled conversations: each is
 half of one turn and half of another, of two conversations side by side, with the mean of their
@@ -36,16 +37,16 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import holdfast
 from holdfast.bench.data import chosen_sets, read_set
-from holdfast.index.large import _Nearest
 from holdfast.index.view import packed
 from holdfast.language.terms import TERMS_VERSION, terms
 from holdfast.learn.embed import RECIPE
 from holdfast.memory.memory import Memory
 from holdfast.models.local import OWN, LocalEmbedder
+from holdfast.recall import pipeline
+from holdfast.recall.sources.blend import Fused, fuse_by_sum
 from holdfast.settings import Index
 from holdfast.store.postgres import PostgresStore
 from holdfast.store.postgres.connection import owner_number
-from holdfast.store.values import Narrowed
 from holdfast.testing import HashEmbedder
 from holdfast.types import Scope
 from scripts.bench import question, sentence
@@ -190,7 +191,8 @@ def opened(url: str, folder: Path, most: int) -> Memory:
     return holdfast.open(url, embedder=Asked(folder), worker=False, config=config)
 
 
-def ask(url: str, folder: Path, most: int, *, exact: bool) -> dict[str, Any]:
+def ask(url: str, folder: Path, most: int, *, named: Path | None) -> dict[str, Any]:
+    """`named`: what was found where the database names documents; None: it does now."""
     asked = json.loads((folder / "questions.json").read_text())
     with opened(url, folder, most) as memory:
         memory.recall("warm up", user="nobody")
@@ -210,40 +212,45 @@ def ask(url: str, folder: Path, most: int, *, exact: bool) -> dict[str, Any]:
             "memory_mb": rss() - idle, "found": found,
             "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3 - idle,
         }  # fmt: skip
+        theirs = json.loads(named.read_text())["found"] if named else found
+        near, scores = list[list[str]](), list[list[list[float]]]()
         vectors = np.load(folder / "questions.npy")
-        told["nearest"] = nearest_exact(memory, vectors) if exact else nearest(memory, vectors)
-        return told
+        known = zip(searched(memory, asked), vectors, theirs, strict=True)
+        for (ours, view, fused), vector, ids in known:
+            near.append(nearest(view, vector))
+            if named:
+                scores.append([scores_of(view, fused, each) for each in (ours, ids)])
+        return told | {"nearest": near, "scores": scores}
 
 
-def nearest(memory: Memory, vectors: NDArray[np.float32]) -> list[list[str]]:
-    """As a search finds them."""
-    store = memory._store
-    (index,) = memory._searcher._large._kept._kept.values()
-    known = store.large_owner(OWNER, store.spaces()[-1])
-    assert known is not None
-    with known.reader() as reader:
-        signs = index._signs(reader, known, store.head(OWNER).epoch, Index())
-        near = _Nearest(reader, Index().search_effort, signs)
-        found = []
-        for each in vectors:
-            with near.begun(each, Narrowed()) as wait:
-                found.append([spot.record.hex() for spot, _ in wait()[:10]])
-        return found
+def searched(memory: Memory, asked: list[str]) -> Iterator[tuple[list[str], Any, Fused]]:
+    """The first ten of each question, the documents that were ranked, and their scores."""
+    last: list[tuple[Any, Fused]] = []
+
+    def noting(view: Any, *about: Any, **also: Any) -> Fused:
+        last[:] = [(view, fuse_by_sum(view, *about, **also))]
+        return last[0][1]
+
+    vars(pipeline)["fuse_by_sum"] = noting
+    for text in asked:
+        hits = memory.recall(text, user=OWNER.user, limit=10)
+        yield [hit.id for hit in hits], *last[0]
 
 
-def nearest_exact(memory: Memory, vectors: NDArray[np.float32]) -> list[list[str]]:
-    view = memory._searcher._indexes.view(OWNER, memory._store.spaces()[-1])
-    assert view.vectors is not None
-    found = []
-    for each in vectors:
-        best = np.argsort(-(view.vectors._rows @ each))[:10]
-        found.append([view.ids[doc] for doc in view.vectors._docs[best].tolist()])
-    return found
+def nearest(view: Any, vector: NDArray[np.float32]) -> list[str]:
+    """The ten nearest documents of those that were ranked."""
+    best = np.argsort(-(view.vectors._rows @ vector))[:10]
+    return [view.ids[doc] for doc in view.vectors._docs[best].tolist()]
 
 
-def in_process(url: str, folder: Path, most: int, *, exact: bool) -> dict[str, Any]:
+def scores_of(view: Any, fused: Fused, ids: list[str]) -> list[float]:
+    return [float(fused.scores[view.numbers[id]]) for id in ids]
+
+
+def in_process(url: str, folder: Path, most: int, *, named: Path | None) -> dict[str, Any]:
     line = "from scripts import bench_large as b; from pathlib import Path; import json;"
-    line += f" print(json.dumps(b.ask({url!r}, Path({str(folder)!r}), {most}, exact={exact})))"
+    other = f"Path({str(named)!r})" if named else None
+    line += f" print(json.dumps(b.ask({url!r}, Path({str(folder)!r}), {most}, named={other})))"
     done = subprocess.run(
         [sys.executable, "-c", line], cwd=Path(__file__).parents[1], stdout=subprocess.PIPE,
         text=True, check=True,
@@ -257,6 +264,15 @@ def shared(ones: list[list[str]], others: list[list[str]]) -> float:
         len(set(one) & set(other)) / max(len(other), 1)
         for one, other in zip(ones, others, strict=True)
         if other
+    )
+
+
+def near_enough(scores: list[tuple[list[float], list[float]]], share: float) -> float:
+    """How many of those that were named score at least that share of what the tenth does."""
+    return mean(
+        mean(each >= share * min(best) for each in named)
+        for best, named in scores
+        if best and named
     )
 
 
@@ -311,8 +327,9 @@ def compare(url: str, folder: Path, rows: int) -> None:
             row = raw.execute(sql).fetchone()
             print(f"  {table:12} {row[0] if row else 0:8,.0f} MB with its indexes")
     most = most_held(rows)
-    named = in_process(url, folder, most, exact=False)
-    whole = in_process(url, folder, 1 << 40, exact=True)
+    named = in_process(url, folder, most, named=None)
+    (folder / "named.json").write_text(json.dumps(named))
+    whole = in_process(url, folder, 1 << 40, named=folder / "named.json")
     print(f"{'one owner of ' + format(rows, ','):40} {'named':>10} {'in memory':>10}")
     for key, words, goal in (
         ("p50_ms", "search p50, ms", "named <= 40"),
@@ -328,6 +345,11 @@ def compare(url: str, folder: Path, rows: int) -> None:
     print(
         f"of the first ten that a search over all finds: {ten:.3f} (>= 0.97); the first: {same:.3f}"
     )
+    scores = whole["scores"]
+    kept = mean(sum(found) / (sum(best) or 1.0) for best, found in scores)
+    near_ones = ", ".join(f"{near_enough(scores, s):.3f} to {s:.0%}" for s in (1.0, 0.99, 0.98))
+    print(f"of the best ten's scores in memory the ten named have: {kept:.4f}")
+    print(f"of the ten named score as high as the tenth in memory: {near_ones}")
     print(f"of the ten nearest vectors of all: {near:.3f} (>= 0.97)", flush=True)
 
 

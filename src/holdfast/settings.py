@@ -186,8 +186,9 @@ class Index:
     graph_build_effort: int = above_zero(128)
     #: How many vectors a search looks at in it.
     search_effort: int = above_zero(1000)
-    #: Of an owner with up to so many documents all vectors are compared by the signs of their
-    #: dimensions, which are held in memory (64 bytes a vector); of a larger one by that index.
+    #: Of an owner with up to so many documents a sketch of each is held in memory (its words, the
+    #: signs of its vector, its session: some 200 bytes); of a larger one the server's indexes
+    #: answer.
     compared_memories: int = above_zero(2_000_000)
 
 

@@ -1,9 +1,11 @@
 """Owners who are too large to be held in memory: a view of the documents that may answer.
 
-The store names them: by their vectors, by the words of the question, by what the graph reaches; the
-rules; and of what was written since it was indexed, and of what others share, the best. With them
-come the turns beside them, since a turn is ranked by its session, too. The view is made for one
-question and ranked like any other. How rare a word is is told by the store for the whole owner.
+They are chosen by sketches of all documents in memory (sketches.py), and where a question narrows,
+or there are too many documents for that, named by the store: by their vectors and the words of the
+question. To them come what the graph reaches; the rules; of what was written since it was indexed,
+and of what others share, the best; and the turns beside them, since a turn is ranked by its
+session, too. The view is made for one question and ranked like any other. How rare a word is is
+told by the store for the whole owner.
 """
 
 from __future__ import annotations
@@ -13,7 +15,6 @@ import math
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from operator import itemgetter
@@ -22,21 +23,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.index.look import Owner, head_of, owner_of
-from holdfast.index.resident import InUse, Resident
+from holdfast.index.resident import InUse, Resident, give_back
+from holdfast.index.sketches import Rarity, Sketches, Sought
 from holdfast.index.view import (
     BESIDE_SHARES,
     K1,
+    LOUD,
     B,
     Population,
     View,
     ViewPart,
-    sign_bits,
-    sign_distances,
     variety,
 )
 from holdfast.language.terms import term_id
 from holdfast.settings import Index
-from holdfast.store.protocols import FOREVER_US, Feed, LargeReader, Store, VectorRows
+from holdfast.store.protocols import (
+    FOREVER_US,
+    Feed,
+    LargeReader,
+    Store,
+    VectorRows,
+    spans,
+)
 from holdfast.store.values import (
     Change,
     Counted,
@@ -44,17 +52,16 @@ from holdfast.store.values import (
     Head,
     LargeOwner,
     Narrowed,
-    SignRows,
     Space,
     Spot,
-    Vector,
 )
 from holdfast.types import Scope
 
-#: So many documents are named by their vectors; of those whose signs are nearest, so many are
-#: compared again, by the question itself.
+#: So many documents may answer, where sketches choose them; changes are read so many at a time.
+_SKETCHED = 80
+_READ_AT_ONCE = 1 << 16
+#: Where the store does, so many are named by their vectors.
 _NEAREST = 200
-_BY_SIGNS = 2_000
 #: Documents with words of the question that are looked at; they are found by so many of its rarest
 #: words, so many of them together, and by so many sets of them at most.
 _LOOKED_AT = 1_500
@@ -96,18 +103,21 @@ class LargeQuestion:
     coded: frozenset[str] = frozenset()
     #: Times that it names.
     times_us: tuple[tuple[int, int], ...] = ()
+    #: How many answers are wanted, and what it counts that a person speaks, or a machine.
+    limit: int = 10
+    roles: tuple[float, float] = (0.0, 0.0)
 
 
 @dataclass(slots=True)
 class LargeIndex:
     """What is in memory of one large owner: what was written since it was indexed, what others
-    share with it, and the signs of its vectors."""
+    share with it, and sketches of its documents."""
 
     own: ViewPart
     space: Space
     which: str
     rest: Resident | None = None
-    signs: Signs | None = None
+    sketches: Sketches | None = None
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def view(
@@ -123,27 +133,31 @@ class LargeIndex:
         if known is None:
             return None
         late = _best_of(self._rest(store, known, parts, heads), asked)
-        with known.reader() as reader:
+        with known.reader() as reader, ThreadPoolExecutor(max_workers=1) as beside:
+            sketches = self._sketches(reader, known, heads[0].epoch, settings)
+            distances = beside.submit(sketches.distances, asked.vector) if sketches else None
             terms = [_signed(term_id(term)) for term in asked.terms]
             frequencies = reader.frequencies(terms)
             coded = frozenset(i for i, term in enumerate(asked.terms) if term in asked.coded)
             words = _Words(terms, frequencies, known.every, coded)
             early = _all_by_then(reader, asked)
-            ids = early if early is not None else set()
+            ids, told = early if early is not None else set(), dict[bytes, float]()
             if early is None:
-                signs = self._signs(reader, known, heads[0].epoch, settings)
-                nearest = _Nearest(reader, settings.search_effort, signs)
-                ids = _named_by(reader, asked, words, nearest)
+                ids = _named_by(reader, asked, words, sketches, settings.search_effort)
+            if early is None and sketches and distances:
+                told = sketches.chosen(self._sought(asked, words, known), distances.result)
+                ids |= told.keys()
             ids |= late.get(0, set())
             named = {self.own.scope: reader.read(self.own.scope, sorted(ids))}
             for place, part in enumerate(parts[1:], start=1):
                 named[part.scope] = reader.read(part.scope, sorted(late.get(place, ())))
         made = Resident(self.own, self.space, variety(self.which))
-        view = made.follow(_NamedFeed(named, self.space.dim), parts, heads)
+        view = made.follow(_NamedFeed(named), parts, heads)
         if early is not None:
             return view
         holders = dict(zip(asked.terms, frequencies, strict=True))
-        return replace(view, population=Population(known, holders))
+        sessions = {id.hex(): each for id, each in told.items()}
+        return replace(view, population=Population(known, holders, sessions))
 
     def _rest(
         self, feed: Feed, known: LargeOwner, parts: Sequence[ViewPart], heads: Sequence[Head]
@@ -156,137 +170,57 @@ class LargeIndex:
             rest = self.rest
         return rest.follow(feed, parts, heads)
 
-    def _signs(
+    def _sketches(
         self, reader: LargeReader, known: LargeOwner, epoch: int, settings: Index
-    ) -> Signs | None:
-        """Those of now; None: there are too many vectors. HNSW of a million turns with the links of
-        the seed misses one of seven of the nearest ten; signs one of forty (docs/decisions/0024).
-        """
+    ) -> Sketches | None:
+        """Those of now; None: there are too many documents."""
         if known.every.documents > settings.compared_memories:
             return None
         with self.lock:
-            if self.signs is None or self.signs.epoch != epoch:
-                self.signs = Signs(self.space.dim, epoch)
-            if known.vector_change > self.signs.change:
-                rows = reader.signs(self.signs.change, known.vector_change)
-                self.signs = self.signs.extended(rows, known.vector_change)
-            return self.signs
+            kept = self.sketches
+            if kept is None or kept.epoch != epoch:
+                kept = Sketches(self.space.dim, epoch)
+            if (known.change, known.vector_change) != (kept.change, kept.vector_change):
+                some = spans(kept.change, known.change, _READ_AT_ONCE)
+                kept = kept.extended(
+                    [reader.documents(start, end) for start, end in some],
+                    reader.signs(kept.vector_change, known.vector_change),
+                    change=known.change,
+                    vector_change=known.vector_change,
+                )
+                give_back()
+            self.sketches = kept
+            return kept
+
+    def _sought(self, asked: LargeQuestion, words: _Words, known: LargeOwner) -> Sought:
+        whole = Population(known, {str(i): each for i, each in enumerate(words.frequencies)})
+        rarities = {}
+        for making in ("documents", "people", "windows", "sessions"):
+            counted, holders = whole.of(making, list(whole.holders))
+            weights = [_idf(counted.documents, held) for held in holders]
+            average = max(counted.words / max(counted.documents, 1), 1.0)
+            rarities[making] = Rarity(weights, average)
+        return Sought(
+            np.array([term_id(term) for term in asked.terms], dtype=np.uint64),
+            rarities,
+            frozenset(i for i in range(len(words.terms)) if words.is_literal((i,))),
+            asked.vector,
+            max(_SKETCHED, 2 * asked.limit),
+            *asked.roles,
+            is_quiet=self.which != LOUD,
+        )
 
     @property
     def size_bytes(self) -> int:
         rest = 0 if self.rest is None else self.rest.size_bytes
-        return rest + (0 if self.signs is None else self.signs.size_bytes)
-
-
-class Signs:
-    """The sign of each dimension of every vector of an owner, one bit each. What was forgotten
-    since may be among them: what is named is read from the store. What was wiped is not: then the
-    epoch of the owner is another."""
-
-    def __init__(self, dim: int, epoch: int) -> None:
-        self.epoch = epoch
-        #: Up to which change of the feed they stand for.
-        self.change = 0
-        #: By their keys, so that the passages of a document lie side by side.
-        self._ids: NDArray[np.void] = np.empty(0, dtype="V16")
-        self._keys: NDArray[np.uint64] = np.empty(0, dtype=np.uint64)
-        self._is_graph: NDArray[np.bool_] = np.empty(0, dtype=np.bool_)
-        #: (words, vectors): all of a word lie side by side, for speed.
-        self._bits: NDArray[np.uint64] = np.empty(((dim + 63) // 64, 0), dtype=np.uint64)
-
-    def extended(self, rows: SignRows, change: int) -> Signs:
-        """With more of them; who searches in these is not disturbed."""
-        words, count = len(self._bits), len(rows.bits)
-        padded = np.zeros((count, 8 * words), dtype=np.uint8)
-        padded[:, : rows.bits.shape[1]] = rows.bits
-        made = Signs(64 * words, self.epoch)
-        made.change = change
-        ids = np.concatenate([self._ids, np.frombuffer(rows.records, dtype="V16")])
-        keys = _keys(ids)
-        order = np.argsort(keys, kind="stable")
-        made._ids, made._keys = ids[order], keys[order]
-        made._is_graph = np.concatenate([self._is_graph, rows.is_graph])[order]
-        made._bits = np.empty((words, len(ids)), dtype=np.uint64)
-        for word, known, new in zip(made._bits, self._bits, padded.view(np.uint64).T, strict=True):
-            np.take(np.concatenate([known, new]), order, out=word)
-        return made
-
-    def nearest(self, vector: NDArray[np.float32], most: int) -> list[bytes]:
-        """The documents whose vectors are likely the nearest: so many of what was said and derived,
-        and of what stands in the knowledge graph."""
-        probe = sign_bits(vector[None, :])[:, 0]
-        distances = sign_distances(self._bits, probe)
-        kinds = [~self._is_graph, self._is_graph] if self._is_graph.any() else [None]
-        found = [self._nearest_of(vector, distances, kind, most) for kind in kinds]
-        return list(dict.fromkeys(self._ids[np.concatenate(found)].tolist()))
-
-    def _nearest_of(
-        self,
-        vector: NDArray[np.float32],
-        distances: NDArray[np.uint16],
-        kind: NDArray[np.bool_] | None,
-        most: int,
-    ) -> NDArray[np.intp]:
-        among = distances if kind is None else distances[kind]
-        # Few distances are possible: counting them finds the border faster than sorting.
-        reach = np.searchsorted(np.cumsum(np.bincount(among)), _BY_SIGNS)
-        likely = np.flatnonzero(among <= reach)
-        likely = likely if kind is None else np.flatnonzero(kind)[likely]
-        near = self._likeness(vector, likely)
-        return likely[np.argsort(-near, kind="stable")[:most]]
-
-    def likeness(self, vector: NDArray[np.float32], ids: Sequence[bytes]) -> dict[bytes, float]:
-        """How near the nearest passage of each of these likely is, on a scale of its own."""
-        keys = _keys(np.frombuffer(b"".join(ids), dtype="V16"))
-        first = np.searchsorted(self._keys, keys)
-        counts = np.searchsorted(self._keys, keys, "right") - first
-        before = np.cumsum(counts) - counts
-        places = np.arange(counts.sum()) + np.repeat(first - before, counts)
-        found: dict[bytes, float] = {}
-        near = self._likeness(vector, places).tolist()
-        for id, each in zip(self._ids[places].tolist(), near, strict=True):
-            found[id] = max(each, found.get(id, each))
-        return found
-
-    def _likeness(
-        self, vector: NDArray[np.float32], places: NDArray[np.intp]
-    ) -> NDArray[np.float32]:
-        """The signs of vectors with the dimensions of the question: twice as sharp as signs with
-        signs."""
-        signs = np.ascontiguousarray(self._bits[:, places].T).view(np.uint8)
-        dims = np.zeros(8 * signs.shape[1], dtype=np.float32)
-        dims[: len(vector)] = vector
-        # What each byte of signs is worth at each place.
-        worth = dims.reshape(-1, 8) @ _SIGNS_OF_BYTES.T
-        likeness = np.zeros(len(places), dtype=np.float32)
-        for place, each in enumerate(signs.T):
-            likeness += worth[place][each]
-        return likeness
-
-    @property
-    def size_bytes(self) -> int:
-        return self._ids.nbytes + self._is_graph.nbytes + self._bits.nbytes
-
-
-#: The eight signs of every byte, as +1 and -1.
-_SIGNS_OF_BYTES = (
-    2.0 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1) - 1.0
-).astype(np.float32)
-
-
-def _keys(ids: NDArray[np.void]) -> NDArray[np.uint64]:
-    """A number for each id, by which it is found; two ids may have the same."""
-    halves = ids.view(np.uint64).reshape(-1, 2)
-    keys: NDArray[np.uint64] = halves[:, 0] ^ halves[:, 1]
-    return keys
+        return rest + (0 if self.sketches is None else self.sketches.size_bytes)
 
 
 @dataclass(frozen=True, slots=True)
 class _NamedFeed:
     """The named documents of several owners, as an index reads them."""
 
-    named: Mapping[Scope, tuple[list[Change], list[Vector]]]
-    dim: int
+    named: Mapping[Scope, tuple[list[Change], VectorRows]]
 
     def changes(self, scope: Scope, *, after: int, until: int = FOREVER_US) -> list[Change]:
         """All with the last span, which has no end."""
@@ -295,9 +229,7 @@ class _NamedFeed:
     def vector_rows(
         self, scope: Scope, space: int, *, after: int, until: int
     ) -> Iterator[VectorRows]:
-        whole = [each for each in self.named[scope][1] if len(each.data) == 4 * self.dim]
-        records = bytes.fromhex("".join([each.record for each in whole]))
-        yield VectorRows(records, b"".join([each.data for each in whole]), until)
+        yield self.named[scope][1]._replace(until=until)
 
     def kept_index(self, scope: Scope) -> None:
         """They are few."""
@@ -314,8 +246,7 @@ class _Words:
     coded: frozenset[int]
 
     def rarity(self, place: int) -> float:
-        held = self.frequencies[place].documents
-        return math.log(1.0 + max(self.every.documents - held + 0.5, 0.5) / (held + 0.5))
+        return _idf(self.every.documents, self.frequencies[place].documents)
 
     def groups(self) -> list[tuple[int, ...]]:
         """By which documents are looked for, as places of words: rare words each by itself, of
@@ -344,6 +275,10 @@ class _Words:
         return total * math.prod(self.frequencies[i].documents / total for i in group)
 
 
+def _idf(documents: int, held: int) -> float:
+    return math.log(1.0 + max(documents - held + 0.5, 0.5) / (held + 0.5))
+
+
 def _signed(term: int) -> int:
     """A term as a database keeps it."""
     return term - (1 << 64) if term >= 1 << 63 else term
@@ -358,48 +293,20 @@ def _all_by_then(reader: LargeReader, asked: LargeQuestion) -> set[bytes] | None
     return {spot.record for spot in spots} if len(spots) <= _FEW else None
 
 
-class _Nearest:
-    """The documents whose vectors are nearest to one: by the signs in memory, or where there are
-    none, or where few documents are asked for, by the index of the store."""
-
-    def __init__(self, reader: LargeReader, effort: int, signs: Signs | None) -> None:
-        self._reader = reader
-        self._effort = effort
-        self._signs = signs
-
-    @contextmanager
-    def begun(
-        self, vector: NDArray[np.float32], narrowed: Narrowed
-    ) -> Iterator[Callable[[], list[tuple[Spot, float]]]]:
-        """Look for them, in memory beside what else the store is asked for; gives what waits for
-        them, and for their cosines."""
-        if self._signs is None or narrowed != ALL_OF_IT:
-            yield lambda: self._reader.nearest(vector, _NEAREST, narrowed, self._effort)
-            return
-        with ThreadPoolExecutor(max_workers=1) as beside:
-            found = beside.submit(self._signs.nearest, vector, _NEAREST)
-            yield lambda: self._reader.compared(vector, found.result())
-
-    def cosines(
-        self, vector: NDArray[np.float32], ids: Sequence[bytes], known: Mapping[bytes, float]
-    ) -> dict[bytes, float]:
-        """How near these are; by the signs: about, on the scale of those that are known."""
-        if self._signs is None:
-            return self._reader.cosines(vector, ids)
-        likeness = self._signs.likeness(vector, [*ids, *known])
-        both = [id for id in known if id in likeness]
-        scale = sum(known[id] for id in both) / (sum(likeness[id] for id in both) or 1.0)
-        return {id: scale * each for id, each in likeness.items()}
-
-
 def _named_by(
-    reader: LargeReader, asked: LargeQuestion, words: _Words, nearest: _Nearest
+    reader: LargeReader,
+    asked: LargeQuestion,
+    words: _Words,
+    sketches: Sketches | None,
+    effort: int,
 ) -> set[bytes]:
-    """The documents that may answer, and those beside them. What answers best of all is among them,
-    also where the question asks for a few: scores are shares of the best."""
+    """What the store names: the documents that may answer, and those beside them, where the
+    question narrows or nothing else names any. What answers best of all is among them, also where
+    the question asks for a few: scores are shares of the best."""
     reaches: dict[Spot, int] = {}
-    for narrowed in dict.fromkeys((asked.narrowed, ALL_OF_IT)):
-        best, near = _contenders(reader, asked.vector, words, narrowed, nearest)
+    whole = [] if sketches is not None else [ALL_OF_IT]
+    for narrowed in dict.fromkeys((*([asked.narrowed] if asked.narrowed else []), *whole)):
+        best, near = _contenders(reader, asked.vector, words, narrowed, effort)
         reaches |= {spot: _BESIDE for spot in best if spot not in reaches}
         # What is near lifts its whole session.
         reaches |= {spot: 0 for spot in near if spot not in reaches}
@@ -407,7 +314,9 @@ def _named_by(
     for narrow, most in ((_RULES, _MOST_RULES), *_of_times(asked)):
         reaches |= {spot: 0 for spot in reader.all_of(narrow, most) if spot not in reaches}
     ids = {spot.record for spot in reaches}
-    ids |= set(reader.beside([(spot, reach) for spot, reach in reaches.items() if reach]))
+    beside = [(spot, reach) for spot, reach in reaches.items() if reach]
+    if beside:
+        ids |= set(reader.beside(beside))
     return ids | {bytes.fromhex(each) for each in asked.ids}
 
 
@@ -422,20 +331,17 @@ def _contenders(
     vector: NDArray[np.float32] | None,
     words: _Words,
     narrowed: Narrowed,
-    nearest: _Nearest,
+    effort: int,
 ) -> tuple[list[Spot], list[Spot]]:
     """The documents that may come first, the likeliest first, by what can be told of their words
     and their meaning before they are read; and the nearest."""
+    gains = _gains(reader, words, narrowed)
     if vector is None:
-        gains = _gains(reader, words, narrowed)
         return heapq.nlargest(_CONTENDERS, gains, key=gains.__getitem__), []
-    with nearest.begun(vector, narrowed) as found:
-        gains = _gains(reader, words, narrowed)
-        cosines = dict(found())
+    cosines = dict(reader.nearest(vector, _NEAREST, narrowed, effort))
     closest = list(cosines)
     others = [spot for spot in gains if spot not in cosines]
-    known = {spot.record: each for spot, each in cosines.items()}
-    near = nearest.cosines(vector, [spot.record for spot in others], known)
+    near = reader.cosines(vector, [spot.record for spot in others])
     cosines |= {spot: near.get(spot.record, 0.0) for spot in others}
     best = max(cosines.values(), default=0.0) or 1.0
     scores = {

@@ -252,8 +252,8 @@ class Resident:
         with _no_collection(enough=head.change - followed.change > _MANY):
             moved = self._read_changes(feed, followed, head)
             moved |= self._read_vectors(feed, followed)
-        if len(self._ids) - before > _MANY and _trim is not None:
-            _trim(0)  # What was used while they were read is given back, not kept for next time.
+        if len(self._ids) - before > _MANY:
+            give_back()
         followed.seen = head
         return moved
 
@@ -435,6 +435,12 @@ def _no_collection(*, enough: bool) -> Iterator[None]:
 
 #: Where the C library can be asked to: tens of megabytes would stay with it.
 _trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
+
+
+def give_back() -> None:
+    """What was used while much was read is given back, not kept for the next time."""
+    if _trim is not None:
+        _trim(0)
 
 
 class IndexCache:

@@ -415,6 +415,8 @@ class Population:
     owner: LargeOwner
     #: By term of the question.
     holders: Mapping[str, Frequency]
+    #: BM25 of the whole session of a turn, of which some turns may be in the view; not of all.
+    sessions: Mapping[str, float] = field(default_factory=dict)
 
     def of(self, making: str, terms: Sequence[str]) -> tuple[Counted, list[int]]:
         """How much there is of a making, and how many of them hold each term: "documents",

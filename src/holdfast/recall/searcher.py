@@ -33,6 +33,7 @@ from holdfast.recall.hits import hit
 from holdfast.recall.pipeline import Ranked, rank
 from holdfast.recall.profile import Detected, TriggerVectors, choose
 from holdfast.recall.query import Query
+from holdfast.recall.sources.blend import role_shares
 from holdfast.recall.sources.graph import reach, reached_ids, with_paths, without_loose
 from holdfast.recall.stages.replaced import Standings, standings
 from holdfast.recall.stages.rerank import Reranker
@@ -272,6 +273,8 @@ def _by_what(asked: Query, vector: NDArray[np.float32] | None, graph: Adjacency)
         ids=reached_ids(asked, graph) if graph.ids else (),
         coded=frozenset(term for word in asked.coded for term in terms(word)),
         times_us=tuple((_us(span.start), _us(span.end)) for span in named_times(asked)),
+        limit=asked.limit,
+        roles=role_shares(asked.text),
     )
 
 

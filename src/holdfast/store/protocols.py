@@ -32,6 +32,7 @@ from holdfast.store.values import (
     ContextNote,
     Derive,
     Derived,
+    DocumentRows,
     Dumped,
     DumpedAct,
     DumpedEvent,
@@ -554,10 +555,8 @@ class LargeReader(Protocol):
     def cosines(self, vector: NDArray[np.float32], ids: Sequence[bytes]) -> dict[bytes, float]:
         """How near the nearest passage of each of these is, where it is indexed."""
 
-    def compared(
-        self, vector: NDArray[np.float32], ids: Sequence[bytes]
-    ) -> list[tuple[Spot, float]]:
-        """These documents with their cosines, nearest first."""
+    def documents(self, after: int, until: int) -> DocumentRows:
+        """Those that changed after one change and until another, of what is indexed."""
 
     def signs(self, after: int, until: int) -> SignRows:
         """The sign of each dimension of the vectors that came after one change and until another:
@@ -569,8 +568,9 @@ class LargeReader(Protocol):
     def beside(self, spots: Sequence[tuple[Spot, int]]) -> list[bytes]:
         """The turns of the same session that arrived so near to each of these."""
 
-    def read(self, scope: Scope, ids: Sequence[bytes]) -> tuple[list[Change], list[Vector]]:
-        """These records as they are now, and their vectors; of any owner."""
+    def read(self, scope: Scope, ids: Sequence[bytes]) -> tuple[list[Change], VectorRows]:
+        """These records as they are now, and their vectors, those of a document in their order;
+        of any owner."""
 
 
 class LargeOwners(Protocol):

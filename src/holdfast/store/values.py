@@ -370,12 +370,27 @@ class Spot(NamedTuple):
 
 
 class SignRows(NamedTuple):
-    """The signs of vectors: of which documents, 16 bytes each; whether of the knowledge graph; and
-    a row of packed bits each, 1 where a dimension is above zero."""
+    """The signs of vectors: of which documents, 16 bytes each, and a row of packed bits each, 1
+    where a dimension is above zero."""
 
     records: bytes
-    is_graph: NDArray[np.bool_]
     bits: NDArray[np.uint8]
+
+
+class DocumentRows(NamedTuple):
+    """Documents of a large owner, with a place in each array."""
+
+    #: 16 bytes each.
+    records: bytes
+    #: A number made of the name of its session.
+    sessions: NDArray[np.int64]
+    arrivals: NDArray[np.int64]
+    lengths: NDArray[np.int32]
+    #: What it is: 1 a turn, 2 of a machine, 4 of the knowledge graph, 8 it only quotes one.
+    kinds: NDArray[np.uint8]
+    #: How many bytes of the terms are its own.
+    sizes: NDArray[np.int32]
+    terms: bytes
 
 
 @dataclass(frozen=True, slots=True)

@@ -117,11 +117,16 @@ def _machines(view: View) -> NDArray[np.bool_]:
 
 def _speaker_scores(view: View, query: Query) -> Scores:
     """How far each turn's speaker is the one whose words are asked for."""
-    said_by = whose(query.text)
-    if said_by == "people":
+    person, machine = map(np.float32, role_shares(query.text))
+    if person:
         return persons(view)
-    share = np.float32(_MACHINE if said_by == "machine" else 0.0)
-    return (np.float32(1.0) - persons(view)) * share
+    return (np.float32(1.0) - persons(view)) * machine
+
+
+def role_shares(text: str) -> tuple[float, float]:
+    """What it counts for a question that a person speaks, and that a machine does."""
+    said_by = whose(text)
+    return float(said_by == "people"), _MACHINE if said_by == "machine" else 0.0
 
 
 def _name_scores(view: View, query: Query) -> Scores:
@@ -360,7 +365,16 @@ def _sessions(
     scores = np.zeros(size, dtype=np.float32)
     for gained in np.array(idfs, dtype=np.float32)[:, None] * tf / (tf + parts.lengths.norms):
         scores[:-1] += gained
-    return scores[parts.of]
+    return _whole_sessions(view, scores[parts.of])
+
+
+def _whole_sessions(view: View, scores: Scores) -> Scores:
+    """The same; where only some turns of a session are here, as it was told of all of them."""
+    told = view.population.sessions if view.population is not None else {}
+    if not told:
+        return scores
+    of_each = zip(view.ids, scores.tolist(), strict=True)
+    return np.array([told.get(id, score) for id, score in of_each], dtype=np.float32)
 
 
 class _SessionParts(NamedTuple):

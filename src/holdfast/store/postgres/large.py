@@ -29,17 +29,18 @@ from holdfast.store.postgres.connection import (
 from holdfast.store.protocols import LargeReader
 from holdfast.store.sql.chores import SqlChores
 from holdfast.store.sql.engine import SILENT, Connection, owner_of
-from holdfast.store.sql.feed import OTHERS, TURNS, VECTORS, as_changes
+from holdfast.store.sql.feed import OTHERS, TURNS, as_changes
 from holdfast.store.values import (
     Change,
     Counted,
+    DocumentRows,
     Frequency,
     LargeOwner,
     Narrowed,
     SignRows,
     Space,
     Spot,
-    Vector,
+    VectorRows,
 )
 from holdfast.types import Scope
 
@@ -92,6 +93,19 @@ _COUNT_IN = (
 _TURNS_OF, _OTHERS_OF = (
     sql.replace("r.change > ? AND r.change <= ?", "r.id = ANY(CAST(? AS bytea[]))")
     for sql in (TURNS, OTHERS)
+)
+#: What is sketched of documents, as bytes (`DocumentRows`).
+_DOCUMENTS = (
+    "SELECT r.change, r.id AS record, int8send(hashtextextended(c.session, 0)) AS session,"
+    " int8send(c.arrival) AS arrival, int4send(r.length) AS length, int2send(CAST("
+    "CASE WHEN c.tier = 'session' THEN 1 ELSE 0 END"
+    f" + CASE WHEN c.tier = 'session' AND c.role IN ({', '.join(map(repr, sorted(_MACHINES)))})"
+    " AND coalesce(c.name, '') = '' THEN 2 ELSE 0 END"
+    " + CASE WHEN c.tier = 'graph' THEN 4 ELSE 0 END"
+    " + CASE WHEN r.quiet > 0 THEN 8 ELSE 0 END AS smallint)) AS kind,"
+    " int4send(length(r.terms)) AS size, r.terms FROM records r"
+    " JOIN candidates c ON c.owner = r.owner AND c.record = r.id"
+    " WHERE r.owner = ? AND r.change > ? AND r.change <= ? AND length(r.terms) % 9 = 0 OFFSET 0"
 )
 _SPOT = "c.record, c.session, c.arrival, c.length"
 _TOTALS = (
@@ -574,39 +588,44 @@ class PostgresLargeReader:
         )
         return dict(rows)
 
-    def compared(
-        self, vector: NDArray[np.float32], ids: Sequence[bytes]
-    ) -> list[tuple[Spot, float]]:
-        """These documents and their cosines, nearest first."""
-        cosines = self.cosines(vector, ids)
-        rows = self._connection.many(
-            f"SELECT {_SPOT} FROM candidates c WHERE c.owner = ?"
-            " AND c.record = ANY(CAST(? AS bytea[]))",
-            (self._owner, _ids(list(cosines))),
+    def documents(self, after: int, until: int) -> DocumentRows:
+        """Those that changed after one change and until another, of what is indexed."""
+        found = self._connection.joined(
+            ("record", "session", "arrival", "length", "kind", "size", "terms"),
+            f"({_DOCUMENTS}) AS found",
+            (self._owner, after, until),
+            order=("change",),
         )
-        spots = [Spot._make(row) for row in rows]
-        return sorted(((spot, cosines[spot.record]) for spot in spots), key=lambda each: -each[1])
+        records, sessions, arrivals, lengths, kinds, sizes, terms = found
+        return DocumentRows(
+            records,
+            np.frombuffer(sessions, dtype=">i8").astype(np.int64),
+            np.frombuffer(arrivals, dtype=">i8").astype(np.int64),
+            np.frombuffer(lengths, dtype=">i4").astype(np.int32),
+            np.frombuffer(kinds, dtype=">i2").astype(np.uint8),
+            np.frombuffer(sizes, dtype=">i4").astype(np.int32),
+            terms,
+        )
 
     def signs(self, after: int, until: int) -> SignRows:
         """The signs of the vectors that came after one change and until another."""
         # The signs first: with the vectors themselves it would be sorted on the disk.
         found = (
-            "SELECT v.change, v.passage, n.record, CASE WHEN n.is_graph THEN '\\x01'::bytea"
-            f" ELSE '\\x00'::bytea END AS graph, bit_send({self._schema}.binary_quantize(n.data))"
-            " AS signs FROM vectors v JOIN nearest n ON n.owner = v.owner AND n.space = v.space"
+            "SELECT v.change, v.passage, n.record,"
+            f" bit_send({self._schema}.binary_quantize(n.data)) AS signs"
+            " FROM vectors v JOIN nearest n ON n.owner = v.owner AND n.space = v.space"
             " AND n.record = v.record AND n.passage = v.passage WHERE v.owner = ? AND v.space = ?"
             " AND v.change > ? AND v.change <= ? OFFSET 0"
         )
-        records, graph, signs = self._connection.joined(
-            ("record", "graph", "signs"),
+        records, signs = self._connection.joined(
+            ("record", "signs"),
             f"({found}) AS found",
             (self._owner, self._space.id, after, until),
             order=("change", "passage"),
         )
         # Each is sent behind the number of its bits.
         size = (self._space.dim + 7) // 8
-        table = np.frombuffer(signs, dtype=np.uint8).reshape(-1, 4 + size)[:, 4:]
-        return SignRows(records, np.frombuffer(graph, dtype=np.bool_), table)
+        return SignRows(records, np.frombuffer(signs, np.uint8).reshape(-1, 4 + size)[:, 4:])
 
     def _distance(self) -> str:
         """SQL, as it stands in the index."""
@@ -648,10 +667,10 @@ class PostgresLargeReader:
         )
         return [row[0] for row in rows]
 
-    def read(self, scope: Scope, ids: Sequence[bytes]) -> tuple[list[Change], list[Vector]]:
+    def read(self, scope: Scope, ids: Sequence[bytes]) -> tuple[list[Change], VectorRows]:
         """These records as they are now, and their vectors."""
         if not ids:
-            return [], []
+            return [], VectorRows(b"", b"", 0)
         connection, owner = self._connection, owner_number(scope)
         connection.narrow(scope)
         changes = as_changes(
@@ -659,10 +678,13 @@ class PostgresLargeReader:
             connection.many(_OTHERS_OF, (owner, _ids(ids))),
         )
         rows = connection.many(
-            f"{VECTORS} AND record = ANY(CAST(? AS bytea[]))", (owner, self._space.id, _ids(ids))
+            "SELECT record, passage, data FROM vectors WHERE owner = ? AND space = ?"
+            " AND record = ANY(CAST(? AS bytea[])) AND length(data) = ?",
+            (owner, self._space.id, _ids(ids), 4 * self._space.dim),
         )
-        rows.sort(key=itemgetter(1, 2))  # Sorted there they would go over a disk.
-        return changes, list(map(Vector._make, rows))
+        rows.sort(key=itemgetter(1))  # Sorted there they would go over a disk.
+        records, data = (b"".join([row[column] for row in rows]) for column in (0, 2))
+        return changes, VectorRows(records, data, 0)
 
 
 # The driver's own way to write arrays takes ten times as long.
