@@ -115,21 +115,22 @@ SOLD, LIVE = "we sold the flat in Bruges to my cousin Arno for 240k", "I live in
 
 
 @pytest.mark.parametrize(
-    ("whole", "rest"),
+    ("whole", "told", "expected"),
     [
-        (f"{SOLD} and {LIVE}", {SOLD: FACT}),
-        (f"{LIVE}, {SOLD}", {SOLD: FACT}),
+        (f"{SOLD} and {LIVE}", {SOLD: FACT}, [SOLD]),
         # What is left states nothing, or is no sentence.
-        (f"{LIVE} and I would not have it otherwise", {"I would not have it otherwise": {}}),
-        (f"{LIVE}, Bruges once", {"Bruges once": FACT}),
+        (f"so here we are and {LIVE}", {"so here we are": {}}, []),
+        (f"Bruges once, {LIVE}", {"Bruges once": FACT}, []),
+        # What stands behind it may belong to it.
+        (f"{LIVE}, twenty years now", {}, [f"{LIVE}, twenty years now"]),
     ],
 )
-def test_of_a_line_only_what_the_patterns_have_not_found_is_another_fact(
-    whole: str, rest: dict[str, dict[str, float]]
+def test_of_a_line_that_ends_with_what_the_patterns_found_the_beginning_is_another_fact(
+    whole: str, told: dict[str, dict[str, float]], expected: list[str]
 ) -> None:
     known = FactDraft(f"{LIVE}.", "context", ("e1",), "user", NOON)
-    facts, _ = found_in([said(whole)], Scripted({whole: FACT, **rest}), [known])
-    assert [fact.text for fact in facts] == [SOLD for part in rest if part == SOLD]
+    facts, _ = found_in([said(whole)], Scripted({whole: FACT, **told}), [known])
+    assert [fact.text for fact in facts] == expected
 
 
 def test_what_is_quoted_is_nobodys_word_here() -> None:

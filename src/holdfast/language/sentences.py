@@ -96,7 +96,7 @@ _PART_ENDS = regex(
 )
 #: What stands between parts, and what joins a part to what stands before or behind it.
 _BETWEEN = " ,;:-–—"
-_JOINT = regex(rf"^{JOINING}\s+|\s+(?:{JOINING}|because)$", re.I)
+_JOINT = regex(rf"^{JOINING}\s+|(?<!\s)\s++(?:{JOINING}|because)$", re.I)
 _SAYS = regex(r"\w")
 #: A word, or a sign of a script without spaces; so many make a statement.
 _WORD = regex(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W_]+")

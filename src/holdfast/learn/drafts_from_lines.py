@@ -227,20 +227,18 @@ class _TurnReader:
         )
 
     def _untold(self, text: str) -> str:
-        """What of a line the patterns have not found; nothing, if that states nothing by itself."""
-        rest = text
+        """A line up to what the patterns have found at its end; nothing, if that states nothing by
+        itself. What stands behind what was found may belong to it: then the line stays whole."""
         for each in self._told:
-            before, found, after = rest.partition(each.rstrip(".!"))
-            if found:
-                sides = (without_joints(before), without_joints(after.lstrip(".!")))
-                rest = ", ".join(side for side in sides if side)
-        if rest == text:
-            return text
-        parts = [rest[start:end] for start, end in parts_of(rest)]
-        is_fact = any(
-            may_stand_alone(part) and states_something(part, self._reader) for part in parts
-        )
-        return rest if is_fact else ""
+            before, found, after = text.partition(each.rstrip(".!"))
+            if found and before and not without_joints(after.lstrip(".!")):
+                rest = without_joints(before)
+                parts = [rest[start:end] for start, end in parts_of(rest)]
+                is_fact = any(
+                    may_stand_alone(part) and states_something(part, self._reader) for part in parts
+                )
+                return rest if is_fact else ""
+        return text
 
     def _is_in_doubt(self, line: ReadLine) -> bool:
         """Whether a rule may be another's. So the model says of the line or of what its sentence

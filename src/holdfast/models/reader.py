@@ -58,11 +58,11 @@ _LONGEST_GENERAL, _RECALLS = 300, 0.1
 #: From which on a line asks, and from which on it says something that lasts.
 _ASKS, _STATES = 0.5, 0.5
 #: How sure a line must begin in the middle of a sentence, as a logit: half a name is no statement.
-_STARTS = 2.0
+_STARTS = 3.0
 #: And behind a number or a title with a full stop: "on the 3. of May", "Dr. Bell".
 _STARTS_BEHIND_NUMBER = -1.0
 _NUMBER_OR_TITLE = re.compile(
-    r"(?:^|\W)(?:\d{1,2}|[^\W\d_]|mr|mrs|ms|dr|prof|st|no|nr|ca|vs|mme|sra?|dott)\.$", re.I
+    r"(?:^|\W)(?:\d{1,2}|[^\W\d_]|mrs?|ms|dra?|prof|st|no|nr|ca|vs|mme|sra?|sig|dott)\.$", re.I
 )
 
 

@@ -265,6 +265,16 @@ def test_a_name_alone_is_no_rest(stated: Stated) -> None:
     assert stated.texts() == ["the cat has moved to my aunt's"]
 
 
+def test_of_a_fact_whose_beginning_ends_that_says_no_more_than_when_nothing_is_left(
+    stated: Stated,
+) -> None:
+    stated.hear("Since September, I am head of studies, so I am no tutor any more")
+    stated.later()
+    later = stated.draft("it starts in October", source=stated.turn("October"))
+    stated.learn([later], likeness=alike, reading=reading({"Since September": 0.9}))
+    assert stated.texts() == ["it starts in October"]
+
+
 def test_agents_end_only_their_own(stated: Stated) -> None:
     cook, guide = Scope("default", "ann", agent="cook"), Scope("default", "ann", agent="guide")
     stated.hear("I live in Paris.", scope=cook)

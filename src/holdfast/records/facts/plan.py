@@ -575,6 +575,8 @@ def _rest_of(text: str, draft: FactDraft, relate: Relate) -> str:
     if max(sure) < _KEEPS_BELOW:
         return ""
     kept: list[tuple[int, int]] = []
+    if sure[0] >= _KEEPS_BELOW and not may_stand_alone(text[slice(*spans[0])]):
+        return ""  # "Since May, ...": it says when, or of whom, the rest is.
     beside = False
     for span, each in zip(spans, sure, strict=True):
         is_kept = each < _KEEPS_BELOW
