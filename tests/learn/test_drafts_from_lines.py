@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -131,6 +132,31 @@ def test_of_a_line_that_ends_with_what_the_patterns_found_the_beginning_is_anoth
     known = FactDraft(f"{LIVE}.", "context", ("e1",), "user", NOON)
     facts, _ = found_in([said(whole)], Scripted({whole: FACT, **told}), [known])
     assert [fact.text for fact in facts] == expected
+
+
+class Joined(Scripted):
+    """Each line but the first of a turn says more of what the one before it says."""
+
+    def lines(self, text: str) -> list[ReadLine]:
+        first, *others = super().lines(text)
+        return [first, *(replace(line, goes_on=True) for line in others)]
+
+
+def test_scraps_that_say_more_of_the_same_are_one_fact() -> None:
+    first, second, third = "sorry, 825.", "845 is the other one", "we moved to Ghent in May"
+    reader = Joined({first: FACT, second: {}, third: FACT})
+    facts, _ = found_in([said(f"{first}\n{second}\n{third}")], reader, ())
+    assert [(fact.text, fact.before) for fact in facts] == [
+        (f"{first} {second}", ""),
+        (third, second),
+    ]
+
+
+@pytest.mark.parametrize("asks", [RULE, {"ask": 0.9}, {"withdraw": 0.9}, {"quote": 0.9}])
+def test_what_asks_for_something_is_no_part_of_a_fact(asks: dict[str, float]) -> None:
+    first, second = "we ended up in Ghent", "short version please"
+    facts, _ = found_in([said(f"{first}\n{second}")], Joined({first: FACT, second: asks}), ())
+    assert [fact.text for fact in facts] == [first]
 
 
 def test_what_is_quoted_is_nobodys_word_here() -> None:

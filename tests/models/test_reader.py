@@ -52,6 +52,12 @@ def test_a_sentence_may_end_with_a_number(reader: LocalReader) -> None:
     ]
 
 
+def test_a_line_may_go_on_with_what_the_one_before_says(reader: LocalReader) -> None:
+    told = {line.text: line.goes_on for line in reader.lines("passed. 91st percentile")}
+    assert told == {"passed.": False, "91st percentile": True}
+    assert not any(line.goes_on for line in reader.lines("we moved to Ghent\nTheo is nine"))
+
+
 @pytest.mark.parametrize(
     ("text", "tag"),
     [

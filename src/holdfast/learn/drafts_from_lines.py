@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from holdfast.language.extraction import is_read
 from holdfast.language.instructions.own_words import (
@@ -62,6 +63,10 @@ _ALL_MARKED = 0.9
 _PARAGRAPH, _SENTENCE_ENDS = regex(r"\n\s*\n"), f"{STOPS}{DENSE_STOPS}\n"
 #: What only repeats or asks is no statement.
 _LEAST_CHARS, _MOST_CHARS = 3, 600
+#: Words of what is hardly a sentence.
+_SCRAP_WORDS = 3
+#: From which on a line asks for something.
+_ASKED = 0.5
 #: Who states more in one turn pastes: each fact costs comparisons.
 _MOST_PER_TURN = 60
 #: Facts by their kinds, in the words of the categories that there are; none of those with which a
@@ -130,32 +135,52 @@ class _TurnReader:
 
     def read(self) -> None:
         """What all lines give."""
+        said = list[list[ReadLine]]()
         for line in self._lines:
-            self._take(line)
+            is_said = self._take(line)
+            if is_said and said and said[-1] and _goes_with(said[-1][-1], line):
+                said[-1].append(line)
+            else:
+                said.append([line] if is_said else [])
+        for some in said:
+            self._add_facts(some)
         if self._left_out:
             log.warning(
                 "turn %s states %d things more than the %d that become facts of one turn",
                 self._event.id, self._left_out, _MOST_PER_TURN,
             )  # fmt: skip
 
-    def _take(self, line: ReadLine) -> None:
+    def _take(self, line: ReadLine) -> bool:
+        """The rules of a line; whether the user says it, and it may be part of a statement."""
         text, tags = " ".join(line.text.split()), line.tags
         is_quoted = tags["quote"] >= _SURELY_ANOTHERS and self._is_beside_another(line)
         if is_quoted and len(text) >= _LEAST_CHARS:
             self._disown(line, text)
         if not _LEAST_CHARS <= len(text) <= _MOST_CHARS:
-            return
+            return False
         is_anothers = _anothers(line) >= _ANOTHERS or not self._is_own(line)
         if is_anothers or refusal(text, origin=self._event.origin) in _UNSAFE:
-            return
+            return False
         is_rule = tags["rule"] >= RULE or tags["withdraw"] >= _MAY_END
         if is_rule and self._event.origin == "user":
             self._add_rule(line, text)
-        is_fact = tags["fact"] >= FACT and not self._has_marks(line)
-        if is_fact and len(self.facts) < _MOST_PER_TURN:
-            self._add_fact(line, text)
-        elif is_fact:
-            self._left_out += 1
+        return not self._has_marks(line)
+
+    def _add_facts(self, lines: Sequence[ReadLine]) -> None:
+        """What lines state that say more of the same: one fact, if it is not too long and nothing
+        is asked for between them."""
+        stated = [line for line in lines if line.tags["fact"] >= FACT]
+        if not stated:
+            return
+        text = " ".join(self._event.content[lines[0].start : lines[-1].end].split())
+        if len(text) <= _MOST_CHARS and all(
+            line in stated or _asks_nothing(line) for line in lines
+        ):
+            surest = max(stated, key=lambda line: line.tags["fact"])
+            self._add_fact(replace(surest, before=lines[0].before), text)
+            return
+        for line in stated:
+            self._add_fact(line, " ".join(line.text.split()))
 
     def _add_rule(self, line: ReadLine, text: str) -> None:
         low = fold(text)
@@ -204,6 +229,9 @@ class _TurnReader:
         )
 
     def _add_fact(self, line: ReadLine, text: str) -> None:
+        if len(self.facts) >= _MOST_PER_TURN:
+            self._left_out += 1
+            return
         low = fold(text).rstrip(".!")
         if any(is_most_of(fold(each).rstrip(".!"), low) for each in self._told):
             return
@@ -323,6 +351,17 @@ def _is_anothers_fact(fact: FactDraft, anothers: Mapping[str, Sequence[str]]) ->
     low = fold(fact.text).rstrip(".!")
     lines = [line for source in fact.sources for line in anothers.get(source, ())]
     return fact.category in USERS_OWN and any(is_most_of(line, low) for line in lines)
+
+
+def _goes_with(before: ReadLine, line: ReadLine) -> bool:
+    """Whether two lines say something only together: "passed. 91st percentile"."""
+    fewest = min(len(before.text.split()), len(line.text.split()))
+    return line.goes_on and fewest <= _SCRAP_WORDS
+
+
+def _asks_nothing(line: ReadLine) -> bool:
+    """Whether a line is neither a rule nor a request: it may stand within a statement."""
+    return max(line.tags[each] for each in ("rule", "withdraw", "ask")) < _ASKED
 
 
 def _anothers(line: ReadLine) -> float:

@@ -84,6 +84,8 @@ class ReadLine:
     #: The words that tell the value, and under which condition a rule holds; empty: none.
     value: str
     condition: str
+    #: It stands behind a stop, and the model takes it for more of what the line before it says.
+    goes_on: bool = False
 
 
 class LineReader(Protocol):
@@ -223,6 +225,13 @@ def _lines_of(window: _Window, columns: NDArray[np.float32]) -> Iterator[tuple[i
     yield from pairwise([*starts, len(window.words)])
 
 
+def _goes_on(text: str, window: _Window, columns: NDArray[np.float32], word: int) -> bool:
+    """Whether a line that begins with a word says more of what was said before it."""
+    first = window.firsts[word]
+    gap = text[window.words[word - 1][1] : window.words[word][0]] if word else "\n"
+    return "\n" not in gap and first < len(columns) and bool(columns[first, 0] < 0)
+
+
 def _read(
     text: str,
     window: _Window,
@@ -244,6 +253,7 @@ def _read(
         is_own=bool(mean[_ME] >= mean[_OTHER]),
         value=_marked(text, window, columns, words, _VALUE),
         condition=_marked(text, window, columns, words, _CONDITION),
+        goes_on=_goes_on(text, window, columns, words[0]),
     )
 
 
