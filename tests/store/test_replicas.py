@@ -270,11 +270,11 @@ def test_what_is_replayed_gets_in_the_way_of_a_read_and_the_primary_answers(
         def read() -> int:
             with store._pool.snapshot() as connection:
                 tries.append(connection.execute("SELECT pg_is_in_recovery()").get)
-                connection.execute("SELECT count(*) FROM events")
+                assert connection.execute("SELECT count(*) FROM events").get == 1
                 if len(tries) == 1:
                     with psycopg.connect(primary.url, autocommit=True) as admin:
                         admin.execute("VACUUM FULL holdfast.events")
-                    connection.execute("SELECT pg_sleep(20)")
+                    assert connection.execute("SELECT pg_sleep(20)").get == ""
                 return int(connection.execute("SELECT count(*) FROM events").get)
 
         assert store._reads.run(read, by_replica=True) == 1
