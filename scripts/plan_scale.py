@@ -26,15 +26,15 @@ class Costs:
     disk_bytes: float = 3_300
     #: In the memory of the process that answers, with the vector, as the index counts itself.
     resident_bytes: float = 2_100
-    #: To load one memory into it; and the server's part of that (estimated).
-    load: float = 20e-6
-    load_server: float = 8e-6
-    #: A question, embedded and searched; and the server's part (estimated).
-    search: float = 0.012
-    search_server: float = 0.001
-    #: A turn: storing it, and the server's part (estimated).
-    store: float = 0.0004
-    store_server: float = 0.0003
+    #: To load one memory into it, where nothing of an index is kept; and the server's part.
+    load: float = 15e-6
+    load_server: float = 9e-6
+    #: A question, embedded and searched; and the server's part.
+    search: float = 0.011
+    search_server: float = 0.0006
+    #: A turn, one a call: storing it, and the server's part.
+    store: float = 0.0009
+    store_server: float = 0.0004
     #: Understanding a turn: embedding, tags, comparing, the graph.
     understand: float = 0.040
 
