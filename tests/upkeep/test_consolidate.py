@@ -57,7 +57,7 @@ def test_the_fullest_stands_for_all_with_all_their_sources() -> None:
         a_record("r1", content="We chose Postgres now", sources=("t2", "t1"), confidence=0.6),
         a_record(
             "r2", content="We chose Postgres today", sources=("t3",), valid_from=NOON + DAY / 24,
-            data={"headline": "Postgres", "claim": "first"},
+            data={"headline": "Postgres", "claim": "first", "before": "Other words of its turn"},
         ),
     ]  # fmt: skip
     vectors = {each.id: np.ones(1, dtype=np.float32) for each in records}
@@ -71,6 +71,7 @@ def test_the_fullest_stands_for_all_with_all_their_sources() -> None:
     assert made.supersedes == act.ids == ("r0", "r1", "r2")
     assert made.data["consolidated_from"] == ["r0", "r1", "r2"]
     assert (made.data["headline"], made.data["claim"]) == ("Postgres", "first")
+    assert "before" not in made.data
     # The same plan has the same id, whatever the order.
     (again,) = plan(records[::-1], vectors)
     assert again.record is not None

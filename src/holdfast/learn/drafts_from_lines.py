@@ -31,6 +31,7 @@ from holdfast.language.sentences import (
     parts_of,
     without_joints,
 )
+from holdfast.language.statements.clear import explaining
 from holdfast.language.statements.facts import headline, keywords
 from holdfast.language.statements.gates import importance, refusal
 from holdfast.language.statements.values import USERS_OWN, FactDraft
@@ -142,8 +143,10 @@ class _TurnReader:
                 said[-1].append(line)
             else:
                 said.append([line] if is_said else [])
+        behind: list[ReadLine] = []
         for some in said:
-            self._add_facts(some)
+            self._add_facts(some, behind[-1] if behind else None)
+            behind = some
         if self._left_out:
             log.warning(
                 "turn %s states %d things more than the %d that become facts of one turn",
@@ -166,9 +169,9 @@ class _TurnReader:
             self._add_rule(line, text)
         return not self._has_marks(line)
 
-    def _add_facts(self, lines: Sequence[ReadLine]) -> None:
+    def _add_facts(self, lines: Sequence[ReadLine], behind: ReadLine | None) -> None:
         """What lines state that say more of the same: one fact, if it is not too long and nothing
-        is asked for between them."""
+        is asked for between them. `behind`: the line before them, if the user says it."""
         stated = [line for line in lines if line.tags["fact"] >= FACT]
         if not stated:
             return
@@ -177,10 +180,11 @@ class _TurnReader:
             line in stated or _asks_nothing(line) for line in lines
         ):
             surest = max(stated, key=lambda line: line.tags["fact"])
-            self._add_fact(replace(surest, before=lines[0].before), text)
+            self._add_fact(replace(surest, before=lines[0].before), text, behind)
             return
-        for line in stated:
-            self._add_fact(line, " ".join(line.text.split()))
+        for last, line in zip([behind, *lines], lines, strict=False):
+            if line in stated:
+                self._add_fact(line, " ".join(line.text.split()), last)
 
     def _add_rule(self, line: ReadLine, text: str) -> None:
         low = fold(text)
@@ -228,7 +232,15 @@ class _TurnReader:
             if each is not line
         )
 
-    def _add_fact(self, line: ReadLine, text: str) -> None:
+    def _explaining(self, behind: ReadLine | None, text: str) -> str:
+        """The line before a fact that is not clear without it, if the user states something there:
+        nothing that may be another's, or that may be withdrawn as a rule."""
+        if behind is None or self._is_handed or _anothers(behind) >= _OWN:
+            return ""
+        is_stated = behind.tags["fact"] >= FACT and _asks_nothing(behind)
+        return explaining(" ".join(behind.text.split()), text) if is_stated else ""
+
+    def _add_fact(self, line: ReadLine, text: str, behind: ReadLine | None) -> None:
         if len(self.facts) >= _MOST_PER_TURN:
             self._left_out += 1
             return
@@ -251,6 +263,7 @@ class _TurnReader:
                 role=self._event.role,
                 name=self._event.name,
                 before=" ".join(line.before.split()),
+                shown_before=self._explaining(behind, text),
             )
         )
 

@@ -10,6 +10,8 @@ from typing import Any
 from holdfast.border.validate import RESERVED_METADATA, SYSTEM
 from holdfast.errors import NotFound
 from holdfast.index.view import ViewPart
+from holdfast.language.statements.clear import with_before
+from holdfast.records.parts import before_of
 from holdfast.records.rules import importance_of, is_tagged
 from holdfast.store.protocols import Records
 from holdfast.types import Event, Hit, Metadata, Record, Scope
@@ -145,6 +147,13 @@ def _is_seen(record: Record, scope: Scope, part: ViewPart) -> bool:
     return scope.agent is None or record.agent in known
 
 
+def as_told(hit: Hit, text: str) -> str:
+    """What is told of a hit, behind what stood before it in its turn where that is kept."""
+    known = hit.metadata.get(SYSTEM) if hit.tier == "fact" else None
+    before = known.get("before") if isinstance(known, Mapping) else None
+    return with_before(text, before) if isinstance(before, str) else text
+
+
 _PLAIN_TIERS = frozenset({"graph", "workspace"})
 
 
@@ -192,6 +201,8 @@ def _caller_metadata(record: Record, *, raised: bool) -> Metadata:
     one of them. In the graph and in the team's tier nobody gives metadata: there it is plain.
     What is a rule, or was raised as one, has the seed's tag."""
     data = record.data
+    if "before" in data and not before_of(record):
+        data = {name: value for name, value in data.items() if name != "before"}
     if raised or is_tagged(record):
         data = {"fact_role": "instruction", **data}
     if not data:

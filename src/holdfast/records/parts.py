@@ -18,7 +18,7 @@ from holdfast.store.protocols import Derived, Store
 from holdfast.types import TEAM, Metadata, Record, Scope
 
 __all__ = [
-    "IMPORTANCE", "Background", "Tier", "derived", "digest", "free_id", "holds",
+    "IMPORTANCE", "Background", "Tier", "before_of", "derived", "digest", "free_id", "holds",
     "is_by_user", "is_seen", "least", "line", "one", "origin", "owner", "seen", "text", "texts",
     "to_derived", "writer_of",
 ]  # fmt: skip
@@ -190,6 +190,12 @@ def to_derived(record: Record, data: Metadata) -> Derived:
         metadata=None if record.sources else record.metadata,
         visibility=record.visibility,
     )
+
+
+def before_of(record: Record) -> str:
+    """What stood before a fact in its turn, as long as that turn is its only source: what several
+    turns say is not told with the words of one of them, which may be forgotten."""
+    return str(record.data.get("before") or "") if len(record.sources) == 1 else ""
 
 
 def owner(workspace: object, user: object) -> Scope:

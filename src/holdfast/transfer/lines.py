@@ -329,8 +329,8 @@ _TEXTS = frozenset(
 )
 _TEXT = frozenset(
     {
-        *("author", "avoid", "category", "claim", "digest", "format", "headline", "key", "name"),
-        *("outcome", "reason", "section", "slot", "speaker", "state", "status", "subject"),
+        *("author", "avoid", "before", "category", "claim", "digest", "format", "headline", "key"),
+        *("name", "outcome", "reason", "section", "slot", "speaker", "state", "status", "subject"),
         *("title", "trigger", "value"),
     }
 )

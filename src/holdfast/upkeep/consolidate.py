@@ -150,7 +150,7 @@ def _merge_act(cluster: Sequence[Record]) -> Act:
     sources = tuple(dict.fromkeys(source for each in cluster for source in each.sources))
     reason = f"{len(ids)} near duplicates became one"
     data = {
-        **kept.data,
+        **{name: value for name, value in kept.data.items() if name != "before"},
         "claim": kept.data.get("claim") or kept.id,
         "replaces": list(ids),
         "consolidated_from": list(ids),

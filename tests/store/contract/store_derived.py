@@ -147,6 +147,16 @@ class DerivedSuite:
         assert store.vectors(ANN, space.id, after=0) == []
         assert {change.id for change in store.changes(ANN, after=0)} == {b, left.id}
 
+    def test_wiping_a_turn_takes_its_words_that_stood_before_a_fact(self, store: Store) -> None:
+        a, b = put(store, ANN, an_entry(1), an_entry(2))
+        learn(store, ANN, a_fact(50, a, b, data={"before": "We split it.", "slot": "share"}))
+        seen = store.head(ANN).change
+        store.forget(ANN, [a], at=NOON)
+        assert store.wipe(forgotten_before=NOON + timedelta(days=1)) == 1
+        (left,) = store.listed(ANN, tier="fact")
+        assert (left.sources, left.data) == ((b,), {"slot": "share"})
+        assert left.id in {change.id for change in store.changes(ANN, after=seen)}
+
     def test_no_call_for_derived_records_crosses_a_scope(self, store: Store) -> None:
         (event,) = put(store, ANN, an_entry(1))
         learn(store, ANN, a_fact(50, event))

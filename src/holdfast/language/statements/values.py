@@ -51,6 +51,8 @@ class FactDraft:
     visibility: str | None = None
     #: What was said just before it in its turn.
     before: str = ""
+    #: The same where it is kept: the text is not clear without it, and the user said it.
+    shown_before: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +91,8 @@ class Fact:
     reason: str = ""
     #: Facts whose place it took.
     replaces: tuple[str, ...] = ()
+    #: What stood before it in its turn, where it is not clear without that.
+    before: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -345,6 +345,7 @@ def to_fact(record: Record, status: str) -> Fact:
         outcome=data.get("outcome") or "",
         reason=data.get("reason") or "",
         replaces=tuple(data.get("replaces") or ()),
+        before=parts.before_of(record),
     )
 
 

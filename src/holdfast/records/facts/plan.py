@@ -25,6 +25,7 @@ from holdfast.language.claims.claim import Claim, read_claim
 from holdfast.language.claims.relate import Thresholds, relation, tells_apart
 from holdfast.language.claims.slots import USER
 from holdfast.language.sentences import may_stand_alone, parts_of, without_joints
+from holdfast.language.statements.clear import is_clear
 from holdfast.language.statements.values import BY_USER, CATEGORIES, USERS_OWN, FactDraft
 from holdfast.language.terms import fold
 from holdfast.records import parts
@@ -590,7 +591,9 @@ def _rest_of(text: str, draft: FactDraft, relate: Relate) -> str:
 def rest_version(base: Derived, id: str, text: str, claim: Claim) -> Derived:
     """What is so still of a fact that was replaced in part, since the fact was."""
     row, length = packed(indexed_terms(base.name, text))
-    of_whole = (*_OF_TEXT, "replaces", "revises", "about")
+    of_whole = {*_OF_TEXT, "replaces", "revises", "about"}
+    if not is_clear(text):
+        of_whole.remove("before")
     kept = {name: value for name, value in base.data.items() if name not in of_whole}
     told = {"slot": claim.slot, "value": claim.value}
     data = {
@@ -685,6 +688,7 @@ def _data(draft: FactDraft, claim: Claim, outcome: Outcome, chain: str) -> dict[
         "slot": claim.slot,
         "value": claim.value,
         "speaker": claim.speaker if claim.speaker != USER else "",
+        "before": draft.shown_before,
     }
     return {
         "claim": chain,
@@ -703,7 +707,9 @@ def _data(draft: FactDraft, claim: Claim, outcome: Outcome, chain: str) -> dict[
 # ----------------------------------------------------------------------
 
 #: What was said of the old text and need not be so of the new one.
-_OF_TEXT = frozenset({"headline", "keywords", "entities", "slot", "value", "contradicts", "avoid"})
+_OF_TEXT = frozenset(
+    {"headline", "keywords", "entities", "slot", "value", "contradicts", "avoid", "before"}
+)
 
 
 def edited_version(

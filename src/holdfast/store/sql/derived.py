@@ -533,15 +533,36 @@ def _without_source(connection: Connection, owner: int, event: bytes) -> list[by
     for each in _derived_from(connection, owner, event):
         left = [source for source in each.sources if source != event]
         if left or each.written:
-            connection.execute(
-                "UPDATE records SET sources = ?, change = ? WHERE owner = ? AND id = ?",
-                (b"".join(left), next_changes(connection, owner, 1), owner, each.record),
-            )
+            leave_sources(connection, owner, each.record, left)
         else:
             remove(connection, owner, each.record, whole=True)
             removed.append(each.record)
     connection.execute("DELETE FROM provenance WHERE owner = ? AND event = ?", (owner, event))
     return removed
+
+
+def leave_sources(
+    connection: Connection, owner: int, record: bytes, sources: Sequence[bytes]
+) -> None:
+    """Let a record have these sources alone: what it kept of the words of another goes."""
+    data = connection.execute(
+        "SELECT data FROM records WHERE owner = ? AND id = ?", (owner, record)
+    ).get
+    connection.execute(
+        "UPDATE records SET sources = ?, data = ?, change = ? WHERE owner = ? AND id = ?",
+        (
+            b"".join(sources),
+            to_data(without_words(from_json(data))),
+            next_changes(connection, owner, 1),
+            owner,
+            record,
+        ),
+    )
+
+
+def without_words(data: Metadata) -> Metadata:
+    """What the system keeps with a record, but for words of its turn beside its own."""
+    return {name: value for name, value in data.items() if name != "before"}
 
 
 class _DerivedIds(NamedTuple):

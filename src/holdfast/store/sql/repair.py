@@ -12,7 +12,7 @@ import orjson
 
 from holdfast.errors import DamagedRow
 from holdfast.store.protocols import Derive, Derived
-from holdfast.store.sql.derived import Writing, add, remove, trace
+from holdfast.store.sql.derived import Writing, add, leave_sources, remove, trace
 from holdfast.store.sql.engine import (
     SILENT,
     WRITTEN,
@@ -497,10 +497,7 @@ def _mend_sources(connection: Connection) -> None:
             keep_record(connection, owner, record, "none of its sources is left")
             remove(connection, owner, record, whole=True)
             continue
-        connection.execute(
-            "UPDATE records SET sources = ? WHERE owner = ? AND id = ?",
-            (b"".join(left), owner, record),
-        )
+        leave_sources(connection, owner, record, left)
         trace(connection, owner, record, left)
     traces: list[Any] = connection.execute("SELECT owner, event, record FROM provenance").fetchall()
     stray = [row for row in traces if row[1] not in _sources(connection, row[0], row[2])]

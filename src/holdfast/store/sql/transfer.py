@@ -32,6 +32,7 @@ from holdfast.store.sql.derived import (
     existing,
     follow_source,
     trace,
+    without_words,
 )
 from holdfast.store.sql.engine import (
     SILENT,
@@ -301,6 +302,8 @@ def _record(
     if record.sources and not sources and not row.written:
         return False
     made, change = derive(record), next_changes(connection, owner, 1)
+    is_whole = len(sources) == len(record.sources)
+    data = record.data if is_whole else without_words(record.data)
     values = {
         "owner": owner,
         "id": raw,
@@ -312,7 +315,7 @@ def _record(
         "sources": b"".join(sources),
         "arrival": arrival_of(connection, owner, sources),
         "written": int(row.written or not record.sources),
-        "data": to_data(record.data),
+        "data": to_data(data),
         "claim": claim_of(record),
         "metadata": to_json(record.metadata),
         "used": None if row.used_on is None else to_day(row.used_on),
