@@ -2,6 +2,7 @@
 
 import random
 import unicodedata
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 
 import pytest
@@ -9,7 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.language.tokens import count_tokens
+from holdfast.recall import deerflow
+from holdfast.recall.context import astra
+from holdfast.recall.context.astra import AstraLayout
+from holdfast.recall.context.pack import Layout
 from holdfast.recall.context.safe import Item, SafeLayout, Section, item, line, parse, render
+from holdfast.recall.deerflow import DeerLayout
 from holdfast.types import Hit
 from tests.recall import hostile
 
@@ -74,6 +80,39 @@ def test_the_block_is_as_documented() -> None:
 )
 def test_who_is_the_name_or_the_role(name: str | None, role: str, who: str) -> None:
     assert item(a_hit(name=name, role=role), 1).who == who
+
+
+def told_after(before: object, **changed: object) -> str:
+    given = {"tier": "fact", "metadata": {"holdfast": {"before": before}}, **changed}
+    return item(a_hit("35 each", **given), 1).text
+
+
+def test_what_stood_before_a_fact_is_told_behind_it() -> None:
+    assert told_after("we split the gas") == '35 each (after: "we split the gas")'
+    assert told_after("we split the gas", tier="session") == "35 each"
+    assert told_after(None) == told_after({"a": 1}) == told_after("") == "35 each"
+
+
+@pytest.mark.parametrize("layout", [SafeLayout(), AstraLayout(), DeerLayout(600)])
+def test_it_costs_what_it_takes(layout: Layout) -> None:
+    plain = a_hit("35 each", tier="fact")
+    longer = replace(plain, metadata={"holdfast": {"before": "we split the gas"}})
+    texts = [layout.render([(each, "35 each")]) for each in (plain, longer)]
+    costs = [layout.tokens(each, "35 each") for each in (plain, longer)]
+    assert costs[1] - costs[0] == count_tokens(texts[1]) - count_tokens(texts[0]) > 5
+
+
+@given(TEXT)
+def test_no_line_before_a_fact_breaks_out(before: str) -> None:
+    hit = a_hit("35 each", tier="fact", metadata={"holdfast": {"before": before}})
+    (only,) = parse(SafeLayout().render([(hit, hit.content)]))
+    assert only.text.startswith("35 each")
+    assert only == item(hit, 1)
+    for read, written in (
+        (astra.parse, AstraLayout().render([(hit, hit.content)])),
+        (deerflow.parse, DeerLayout(9_999).render([(hit, hit.content)])),
+    ):
+        assert len(read(written)) == 1
 
 
 def test_no_items_are_no_block() -> None:

@@ -22,6 +22,8 @@ from holdfast.border.validate import CheckedBatch, Draft
 from holdfast.language.echo import digests
 from holdfast.language.instructions.rules import HEAD, MOST_RULES, TAIL
 from holdfast.language.regex import regex
+from holdfast.language.statements.clear import with_before
+from holdfast.records.parts import before_of
 from holdfast.store.protocols import LogEntry
 from holdfast.types import ORIGIN_OF_ROLE, Event, Record
 
@@ -224,6 +226,7 @@ def echo_digests(told: Iterable[Record]) -> set[bytes]:
     for record in told:
         if _in_force(record) or not _of_the_user(record):
             found |= digests(record.content)
+            found |= digests(with_before(record.content, before_of(record)))
     return found
 
 

@@ -36,6 +36,7 @@ from holdfast.language.statements.values import BY_USER, USERS_OWN
 from holdfast.language.terms import terms
 from holdfast.language.tokens import count_tokens
 from holdfast.recall.context.safe import code, from_line, to_line, until, who
+from holdfast.recall.hits import as_told
 from holdfast.types import Hit
 
 CATEGORIES = (
@@ -436,7 +437,7 @@ class DeerItem:
 
 def item(hit: Hit, text: str | None = None) -> DeerItem:
     """A hit as a fact: its content, or the part of it given as `text`."""
-    content = hit.content if text is None else text
+    content = as_told(hit, hit.content if text is None else text)
     if hit.name or hit.role != "user" or until(hit):
         content = f"{who(hit)}{until(hit)}: {content}"
     return DeerItem(category(hit), hit.confidence, content)

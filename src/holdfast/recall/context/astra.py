@@ -30,6 +30,7 @@ from holdfast.language.statements.values import BY_USER, USERS_OWN
 from holdfast.language.terms import fold
 from holdfast.language.tokens import count_tokens
 from holdfast.recall.context.safe import until
+from holdfast.recall.hits import as_told
 from holdfast.types import Hit
 
 _HEADER = regex(r"\[Memory: (?P<kind>[^\n]*) \| (?P<date>\d{4}-\d{2}-\d{2})\]")
@@ -77,7 +78,7 @@ class AstraItem:
 def item(hit: Hit, text: str | None = None) -> AstraItem:
     """A hit as a block: its content, or the part of it given as `text`. Who said it is not told;
     until when it was so stands behind the kind."""
-    content = hit.content if text is None else text
+    content = as_told(hit, hit.content if text is None else text)
     kind = _kind(hit) + until(hit)
     return AstraItem(kind, hit.created_at.date().isoformat(), content, hit.confidence)
 

@@ -14,7 +14,8 @@ A line is a heading, a date, or one memory: its number, who said it, the text. E
 line and `<` is escaped in it, so it can neither end the block nor begin a line, and
 parse(render(x)) == x. The number is the memory's place among the hits of the context. Behind who
 said it stands until when it was so, where a later memory took its place ("partly": other things
-that it says are so still).
+that it says are so still); behind a fact that is not clear alone the line that stood before it in
+its turn: `35 each (after: "we split the gas")`.
 
 What stays the same from question to question comes first, the oldest on top, without numbers, and
 the mark of the block depends on nothing else: the beginning of the block repeats, which is what
@@ -34,6 +35,7 @@ from typing import Literal
 from holdfast.language.lexicon import MONTHS
 from holdfast.language.regex import regex
 from holdfast.language.tokens import count_tokens
+from holdfast.recall.hits import as_told
 from holdfast.types import Hit
 
 # ----------------------------------------------------------------------
@@ -126,7 +128,7 @@ def item(hit: Hit, number: int, text: str | None = None) -> Item:
         number if belongs == "memories" else None,
         hit.created_at.date(),
         who(hit) + until(hit),
-        hit.content if text is None else text,
+        as_told(hit, hit.content if text is None else text),
         belongs,
     )
 

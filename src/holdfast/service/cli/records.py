@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from holdfast.errors import InvalidInput, NotFound
+from holdfast.language.statements.clear import with_before
 from holdfast.service.cli.command import Call, Option, command, group
 from holdfast.service.cli.show import (
     columns,
@@ -71,7 +72,10 @@ _CLAIM = Option("One claim, in words.", "TEXT")
 def _list_facts(found: Sequence[Fact], _: Call) -> None:
     """List facts, those said last first."""
     columns(
-        [(e.id, day(e.valid_from), e.category, e.status, e.content) for e in found],
+        [
+            (e.id, day(e.valid_from), e.category, e.status, with_before(e.content, e.before))
+            for e in found
+        ],
         heading=("id", "said (UTC)", "category", "status", "fact"),
     )
 
