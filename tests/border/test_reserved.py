@@ -24,6 +24,7 @@ FOLLOWED = {
     "learn/filter.py": (*turn_filter._TOOL_KEYS, *turn_filter._HIDDEN_KEYS),
     "service/dialects/atomic_rows.py": (),  # text_or_none: its calls are scanned.
     "bench/run.py": ("turn",),
+    "recall/hits.py": (SYSTEM,),
 }
 #: Functions that read a key of a metadata that they are given.
 READERS = {"text_or_none"}

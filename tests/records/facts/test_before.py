@@ -57,6 +57,16 @@ def test_what_is_compared_alone_is_not_kept(stated: Stated) -> None:
     assert shown(stated).before == ""
 
 
+def test_it_changes_neither_ids_nor_what_is_compared_and_found(stated: Stated) -> None:
+    draft = stated.draft(EACH, before=GAS)
+    made = [
+        stated.facts.planned(ANN, [each], now=stated.now)[0]
+        for each in (draft, replace(draft, shown_before=GAS))
+    ]
+    assert made[1].data == {**made[0].data, "before": GAS}
+    assert replace(made[1], data=made[0].data) == made[0]
+
+
 def test_it_goes_and_comes_back_with_its_turn(stated: Stated, tmp_path: Path) -> None:
     turn = hear(stated)
     stated.store.forget(ANN, [turn], at=stated.now)

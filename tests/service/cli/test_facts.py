@@ -1,12 +1,15 @@
 """`holdfast facts`: list, change, answer, settle; and a fact's history."""
 
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import holdfast
+from holdfast.language.statements.values import FactDraft
+from holdfast.types import Scope
 from tests.service.commands import NO_ID, Ended, Run, remembered
 
 #: Left out of `make check`: each opens a memory, or takes its time.
@@ -51,6 +54,20 @@ def test_facts_are_listed_with_what_can_be_done_with_them(moved: Run) -> None:
     assert re.fullmatch(
         r"[0-9a-f]{32}  2026-03-05 10:00  identity  active  I moved to Porto\.", row
     )
+
+
+def test_what_stood_before_a_fact_is_listed_behind_it(run: Run, tmp_path: Path) -> None:
+    ann, now = Scope("default", "ann"), datetime(2026, 3, 1, 10, tzinfo=UTC)
+    with holdfast.open(tmp_path / "holdfast.db", worker=False) as memory:
+        turns = memory.remember("we split the gas\n35 each", user="ann", at=now).events
+        draft = FactDraft(
+            "35 each", "context", tuple(turns), "user", now, shown_before="we split the gas"
+        )
+        made = memory.facts.planned(ann, [draft], now=now)
+        memory.store.put(ann, made, known_at=now, steps=[])
+    listed = run("facts", "list", "--user", "ann")
+    assert '35 each (after: "we split the gas")' in listed.out
+    assert [each["before"] for each in facts(run)] == ["we split the gas"]
 
 
 def test_a_status_a_category_and_a_limit_narrow(moved: Run) -> None:
