@@ -6,7 +6,7 @@ import { entryOf } from "../lib/text";
 import { Answered, Badge, Button, Dialog, Empty, ErrorBox, Field, Icon, IconButton, Loading, Prose, SearchBox, Segmented, Time, cls, confirm, formatNumber } from "../lib/ui";
 import { VirtualList, usePages } from "../lib/virtual";
 import { done, whose } from "./changes-done";
-import { Sources, Span, StateBadge, reasonWords, useSteady, type Fact, type HistoryLine } from "./changes-facts";
+import { Sources, Span, StateBadge, Told, reasonWords, useSteady, type Fact, type HistoryLine } from "./changes-facts";
 
 type Which = "all" | "changed" | "ended";
 
@@ -177,7 +177,7 @@ function VersionLine({ fact, newer, texts, head = false }: {
   const why = fact.status === "superseded" ? reasonWords(newer?.reason ?? (fact.reason === "told-late" ? fact.reason : "")) : "";
   return (
     <div class={cls("changes-version", head && "head", fact.status !== "active" && "over")}>
-      <Prose text={fact.content} lines={head ? 4 : 3} />
+      <Told fact={fact} lines={head ? 4 : 3} />
       <div class="changes-version-meta">
         <StateBadge status={fact.status} />
         <Span from={fact.valid_from} to={fact.valid_to} />

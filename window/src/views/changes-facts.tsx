@@ -28,6 +28,8 @@ export interface Fact {
   session: string | null;
   outcome: string;
   reason: string;
+  /** What stood before it in its turn, where it is not clear without that. */
+  before: string;
   replaces: string[];
 }
 
@@ -183,6 +185,16 @@ export function Sources({ ids, of, none = "by hand" }: { ids: readonly string[];
   );
 }
 
+/** What a fact says, and what stood before it. */
+export function Told({ fact, lines }: { fact: Fact; lines: number }) {
+  return (
+    <>
+      <Prose text={fact.content} lines={lines} />
+      {fact.before && <div class="muted"><Prose text={`after: “${fact.before}”`} lines={2} /></div>}
+    </>
+  );
+}
+
 /** Side by side: what is known and what is new. */
 export function Side({ title, tone, fact, children }: {
   title: ComponentChildren; tone?: "new" | "old"; fact: Fact; children?: ComponentChildren;
@@ -190,7 +202,7 @@ export function Side({ title, tone, fact, children }: {
   return (
     <div class={cls("changes-side", tone)}>
       <header class="changes-side-head">{title}</header>
-      <Prose text={fact.content} lines={8} />
+      <Told fact={fact} lines={8} />
       <div class="changes-side-meta">
         <Span from={fact.valid_from} to={fact.valid_to} />
         {fact.origin !== "user" && <Badge><bdi>{fact.origin}</bdi></Badge>}
