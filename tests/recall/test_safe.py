@@ -83,8 +83,12 @@ def test_who_is_the_name_or_the_role(name: str | None, role: str, who: str) -> N
 
 
 def told_after(before: object, **changed: object) -> str:
-    given = {"tier": "fact", "metadata": {"holdfast": {"before": before}}, **changed}
-    return item(a_hit("35 each", **given), 1).text
+    given: dict[str, object] = {
+        "tier": "fact",
+        "metadata": {"holdfast": {"before": before}},
+        **changed,
+    }
+    return item(replace(a_hit("35 each"), **given), 1).text  # type: ignore[arg-type]
 
 
 def test_what_stood_before_a_fact_is_told_behind_it() -> None:
