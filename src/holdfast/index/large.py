@@ -229,7 +229,8 @@ class _NamedFeed:
     def vector_rows(
         self, scope: Scope, space: int, *, after: int, until: int
     ) -> Iterator[VectorRows]:
-        yield self.named[scope][1]._replace(until=until)
+        if not after:  # All at the first call.
+            yield self.named[scope][1]._replace(until=until)
 
     def kept_index(self, scope: Scope) -> None:
         """They are few."""

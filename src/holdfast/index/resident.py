@@ -19,7 +19,7 @@ import sys
 import threading
 from abc import ABC, abstractmethod
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
@@ -250,8 +250,12 @@ class Resident:
         """Load what is new of one owner; whether a document changed."""
         before = len(self._ids)
         with _no_collection(enough=head.change - followed.change > _MANY):
+            # Asked for first: a server reads them while we look at what they belong to.
+            vectors = self._vector_rows(feed, followed, head.change)
             moved = self._read_changes(feed, followed, head)
-            moved |= self._read_vectors(feed, followed)
+            moved |= self._read_vectors(followed, vectors)
+            late = self._vector_rows(feed, followed, followed.change)
+            moved |= self._read_vectors(followed, late)
         if len(self._ids) - before > _MANY:
             give_back()
         followed.seen = head
@@ -355,15 +359,22 @@ class Resident:
             ):
                 self._segments[-2:] = [merge_segments(self._segments[-2:])]
 
-    def _read_vectors(self, feed: Followed, followed: _FeedPosition) -> bool:
-        """Follow the vectors up to where all records are known: whatever they belong to is among
-        those. Whether there were any of our documents."""
+    def _vector_rows(
+        self, feed: Followed, followed: _FeedPosition, until: int
+    ) -> Iterable[VectorRows]:
+        """The vectors up to a change, by which all records are known when they are looked at:
+        whatever they belong to is among those."""
+        if self.space is None or until <= followed.vector_change:
+            return ()
+        begin = followed.vector_change
+        return feed.vector_rows(followed.part.scope, self.space.id, after=begin, until=until)
+
+    def _read_vectors(self, followed: _FeedPosition, rows: Iterable[VectorRows]) -> bool:
+        """Follow vectors; whether there were any of our documents."""
         moved = False
-        if self.space is not None:
-            scope, begin = followed.part.scope, followed.vector_change
-            for found in feed.vector_rows(scope, self.space.id, after=begin, until=followed.change):
-                moved |= self._apply_vectors(followed, found)
-                followed.vector_change = found.until
+        for found in rows:
+            moved |= self._apply_vectors(followed, found)
+            followed.vector_change = found.until
         return moved
 
     def _apply_vectors(self, followed: _FeedPosition, found: VectorRows) -> bool:
