@@ -454,12 +454,29 @@ def give_back() -> None:
         _trim(0)
 
 
+class Keeping:
+    """What is being written down, while searches go on."""
+
+    def __init__(self) -> None:
+        self._threads: list[threading.Thread] = []
+
+    def begin(self, write: Callable[..., None], *given: object) -> None:
+        thread = threading.Thread(target=write, args=given, name="holdfast-packing", daemon=True)
+        self._threads = [*(each for each in self._threads if each.is_alive()), thread]
+        thread.start()
+
+    def settle(self) -> None:
+        """Return once all of it is written."""
+        for thread in self._threads:
+            thread.join()
+
+
 class IndexCache:
     """The indexes in use, the least used dropped when memory runs short."""
 
     def __init__(self, feed: Feed, *, most_bytes: int) -> None:
         self._feed = feed
-        self._keeping: list[threading.Thread] = []
+        self._keeping = Keeping()
         self._residents: InUse[tuple[Owner, int, str], Resident] = InUse(
             lambda one: one.size_bytes, most=most_bytes
         )
@@ -495,16 +512,11 @@ class IndexCache:
 
     def _keep(self, scope: Scope, read: Read) -> None:
         """Have what was read written down, while the search goes on."""
-        thread = threading.Thread(
-            target=keep, args=(self._feed, scope, read), name="holdfast-packing", daemon=True
-        )
-        self._keeping = [*(each for each in self._keeping if each.is_alive()), thread]
-        thread.start()
+        self._keeping.begin(keep, self._feed, scope, read)
 
     def settle(self) -> None:
         """Return once all that is being written down is."""
-        for thread in self._keeping:
-            thread.join()
+        self._keeping.settle()
 
     def usage(self) -> tuple[int, int]:
         """How many indexes are in memory, and how many bytes they take."""

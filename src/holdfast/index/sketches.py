@@ -12,11 +12,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from holdfast.index import pieces
 from holdfast.index.view import (
     BESIDE_SHARES,
     K1,
@@ -28,7 +29,8 @@ from holdfast.index.view import (
     sign_distances,
 )
 from holdfast.settings import Blend
-from holdfast.store.values import DocumentRows, SignRows
+from holdfast.store.values import DocumentRows, KeptIndex, SignRows, Space
+from holdfast.types import Scope
 
 Scores = NDArray[np.float32]
 Places = NDArray[np.intp]
@@ -66,6 +68,11 @@ _WINDOW: Scores = np.array([*BESIDE_SHARES[::-1], 1.0, *BESIDE_SHARES], dtype=np
 _MERGED = 1 << 17
 #: Of how many values one is looked at to find a border.
 _ONE_OF = 16
+#: Another one: written by a version that sketched otherwise.
+_FORMAT = 1001
+#: What is written down as it is.
+_WRITTEN = ("sessions", "lengths", "kinds", "names", "place_of", "of")
+_POSTINGS = ("terms", "starts", "docs", "counts")
 #: What a document is, as bits (`DocumentRows.kinds`).
 TURN, MACHINE, GRAPH, QUIET = 1, 2, 4, 8
 
@@ -193,17 +200,21 @@ class Sketches:
         self._ids = np.concatenate([old._ids, *ids])[order]
         self._lengths = np.concatenate([old._lengths, *lengths])[order]
         self._kinds = np.concatenate([old._kinds, *(rows.kinds for rows in new)])[order]
-        self._has_graph = bool((self._kinds & GRAPH).any())
         self._sessions = np.concatenate([old._sessions, sessions])[order]
-        self._firsts = np.flatnonzero(np.diff(self._sessions, prepend=-1))
-        self._ends = np.append(self._firsts[1:], len(order))
-        said: Scores = self._lengths.astype(np.float32) * (self._kinds & TURN)
-        self._words = np.add.reduceat(said, self._firsts) if len(order) else said
+        self._look_over()
         place = np.empty(len(order), dtype=np.int32)
         place[order] = np.arange(len(order), dtype=np.int32)
         self._place_of = np.concatenate([place[old._place_of], place[len(old) :]])
         moved: Places = place[: len(old)].astype(np.intp)
         return moved
+
+    def _look_over(self) -> None:
+        """What is told by the documents as they lie: of the graph, and of each session."""
+        self._has_graph = bool((self._kinds & GRAPH).any())
+        self._firsts = np.flatnonzero(np.diff(self._sessions, prepend=-1))
+        self._ends = np.append(self._firsts[1:], len(self))
+        said: Scores = self._lengths.astype(np.float32) * (self._kinds & TURN)
+        self._words = np.add.reduceat(said, self._firsts) if len(self) else said
 
     def _take_signs(self, old: Sketches, moved: Places, signs: SignRows) -> None:
         waiting = old._waiting
@@ -225,6 +236,52 @@ class Sketches:
         new = padded.view(np.uint64).T
         for word, known, more in zip(self._bits, old._bits, new, strict=True):
             np.take(np.concatenate([known, more]), order, out=word)
+
+    # ------------------------------------------------------------------
+    # As bytes.
+    # ------------------------------------------------------------------
+
+    def to_pieces(self, scope: Scope, space: int) -> list[bytes]:
+        """All of them, to be written down and read by another process."""
+        about = {
+            "space": space,
+            "dim": self._dim,
+            "vector_change": self.vector_change,
+            "segments": [each.documents for each in self._segments],
+        }
+        arrays: dict[str, NDArray[Any]] = {name: getattr(self, f"_{name}") for name in _WRITTEN}
+        arrays["ids"] = self._ids.view(np.uint8)
+        arrays["bits"] = self._bits.reshape(-1)
+        arrays["waiting"] = np.frombuffer(self._waiting.records, dtype=np.uint8)
+        arrays["waiting_bits"] = self._waiting.bits.reshape(-1)
+        for number, each in enumerate(self._segments):
+            arrays |= {f"{name} {number}": getattr(each, name) for name in _POSTINGS}
+        return pieces.written(arrays, about, form=_FORMAT, of=(scope, self.change))
+
+    @classmethod
+    def from_pieces(
+        cls, kept: KeptIndex, scope: Scope, space: Space, epoch: int
+    ) -> Sketches | None:
+        """What `to_pieces` wrote down; None if it is not that, or of another space."""
+        found = pieces.read(kept.pieces, form=_FORMAT, of=(scope, kept.change), shared=True)
+        if found is None or (found[0]["space"], found[0]["dim"]) != (space.id, space.dim):
+            return None
+        about, arrays = found
+        made = cls(space.dim, epoch)
+        made.change, made.vector_change = kept.change, about["vector_change"]
+        for name in _WRITTEN:
+            setattr(made, f"_{name}", arrays[name])
+        made._ids = arrays["ids"].view("V16")
+        made._bits = arrays["bits"].reshape(len(made._bits), -1)
+        made._is_single = np.array_equal(made._of, np.arange(len(made)))
+        waiting = arrays["waiting_bits"].reshape(-1, (space.dim + 7) // 8)
+        made._waiting = SignRows(arrays["waiting"].tobytes(), waiting)
+        made._segments = tuple(
+            Segment(**{name: arrays[f"{name} {number}"] for name in _POSTINGS}, documents=documents)
+            for number, documents in enumerate(about["segments"])
+        )
+        made._look_over()
+        return made
 
     # ------------------------------------------------------------------
     # Choosing.
