@@ -261,5 +261,24 @@ def test_what_are_no_bytes_of_these_sketches_is_not_taken(monkeypatch: pytest.Mo
     assert from_pieces(kept.pieces, ANN, 20) is None, "they are no feed"
 
 
+def test_sessions_that_go_on_in_turns_are_found_as_those_one_after_another() -> None:
+    texts = texts_of(300)
+    vectors = vectors_of(300)
+    whole = sketched(texts, vectors)
+    apart = Sketches(DIM, 0)
+    for first in (0, 5):  # Half of each session, then the other: they no longer lie as they came.
+        some = [number for number in range(300) if first <= number % SESSION < first + 5]
+        rows = [documents_of([texts[number]], number) for number in some]
+        signs = SignRows(
+            b"".join(map(id_of, some)), np.packbits(vectors[np.array(some)] > 0, axis=1)
+        )
+        apart = apart.extended(rows, signs, change=first + 1, vector_change=first + 1)
+    assert whole._is_in_order
+    assert not apart._is_in_order
+    for number in range(0, 300, 13):
+        asked = sought(texts[number], vectors[number], texts, naming=frozenset({0}))
+        assert apart.chosen(asked) == whole.chosen(asked)
+
+
 def test_nothing_is_chosen_where_there_is_nothing() -> None:
     assert Sketches(DIM, 0).chosen(sought("w1", vectors_of(1)[0], ["w1"])) == {}

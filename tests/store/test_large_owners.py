@@ -14,6 +14,7 @@ from holdfast.index import packed
 from holdfast.memory.memory import Memory
 from holdfast.settings import Index
 from holdfast.store.postgres import PostgresStore, large
+from holdfast.store.postgres.exchange import Exchange
 from holdfast.store.values import KEPT_SKETCHES, Narrowed
 from holdfast.testing import HashEmbedder
 from holdfast.types import Hits, Scope
@@ -133,6 +134,22 @@ def test_a_small_owner_is_held_in_memory(opened: Opened) -> None:
 def test_a_filter_loses_nothing(many: Opened, asked: dict[str, Any]) -> None:
     """A shared index of vectors would find next to nothing behind a filter of one in a hundred."""
     assert overlap(many, 20, **asked) >= 0.97
+
+
+def test_a_search_is_five_messages(many: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The look at all feeds, the state of the index, rarities and rules, all that is read, and the
+    records of the hits."""
+    many.named.recall("krato kraber", user="ann", limit=5)
+    many.named._searcher._answering_space()  # Asked for again every two seconds.
+    messages, run = list[int](), Exchange.run
+
+    def noted(self: Exchange, raw: Any, statements: Any) -> None:
+        messages.append(len(statements))
+        run(self, raw, statements)
+
+    monkeypatch.setattr(Exchange, "run", noted)
+    assert is_named(many.named.recall("krato kraber zetwod", user="ann", limit=5))
+    assert len(messages) == 5, messages
 
 
 def test_what_was_just_written_is_found(opened: Opened) -> None:

@@ -145,20 +145,21 @@ class LargeIndex:
             sketches = self._sketches(reader, known, heads[0].epoch, settings)
             distances = beside.submit(sketches.distances, asked.vector) if sketches else None
             terms = [_signed(term_id(term)) for term in asked.terms]
-            frequencies = reader.frequencies(terms)
+            frequencies, rules = reader.frequencies(terms, _RULES, _MOST_RULES)
             coded = frozenset(i for i, term in enumerate(asked.terms) if term in asked.coded)
             words = _Words(terms, frequencies, known.every, coded)
             early = _all_by_then(reader, asked)
             ids, told = early if early is not None else set(), dict[bytes, float]()
             if early is None:
                 ids = _named_by(reader, asked, words, sketches, settings.search_effort)
+                ids |= {spot.record for spot in rules}
             if early is None and sketches and distances:
                 told = sketches.chosen(self._sought(asked, words, known), distances.result)
                 ids |= told.keys()
-            ids |= late.get(0, set())
-            named = {self.own.scope: reader.read(self.own.scope, sorted(ids))}
-            for place, part in enumerate(parts[1:], start=1):
-                named[part.scope] = reader.read(part.scope, sorted(late.get(place, ())))
+            wanted = {self.own.scope: ids}
+            for place, part in enumerate(parts):
+                wanted[part.scope] = wanted.get(part.scope, set()) | late.get(place, set())
+            named = reader.read({scope: sorted(some) for scope, some in wanted.items()})
         made = Resident(self.own, self.space, variety(self.which))
         view = made.follow(_NamedFeed(named), parts, heads)
         if early is not None:
@@ -338,7 +339,7 @@ def _named_by(
         # What is near lifts its whole session.
         reaches |= {spot: 0 for spot in near if spot not in reaches}
         reaches |= dict.fromkeys(best[:_WITH_SESSION], _SESSION_REACH)
-    for narrow, most in ((_RULES, _MOST_RULES), *_of_times(asked)):
+    for narrow, most in _of_times(asked):
         reaches |= {spot: 0 for spot in reader.all_of(narrow, most) if spot not in reaches}
     ids = {spot.record for spot in reaches}
     beside = [(spot, reach) for spot, reach in reaches.items() if reach]

@@ -11,7 +11,7 @@ Holds for every method of every part:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import date, datetime
 from pathlib import Path
@@ -544,8 +544,10 @@ class Feed(Protocol):
 class LargeReader(Protocol):
     """The documents of a large owner, at one moment."""
 
-    def frequencies(self, terms: Sequence[int]) -> list[Frequency]:
-        """Of each term, by its id as a signed number."""
+    def frequencies(
+        self, terms: Sequence[int], also: Narrowed, most: int
+    ) -> tuple[list[Frequency], list[Spot]]:
+        """Of each term, by its id as a signed number; and what `all_of` tells."""
 
     def holding(
         self, groups: Sequence[Sequence[int]], most: int, narrowed: Narrowed
@@ -575,9 +577,11 @@ class LargeReader(Protocol):
     def beside(self, spots: Sequence[tuple[Spot, int]]) -> list[bytes]:
         """The turns of the same session that arrived so near to each of these."""
 
-    def read(self, scope: Scope, ids: Sequence[bytes]) -> tuple[list[Change], VectorRows]:
-        """These records as they are now, and their vectors, those of a document in their order;
-        of any owner."""
+    def read(
+        self, wanted: Mapping[Scope, Sequence[bytes]]
+    ) -> dict[Scope, tuple[list[Change], VectorRows]]:
+        """These records of any owners as they are now, and their vectors, those of a document in
+        their order. Nothing can be asked after that."""
 
 
 class LargeOwners(Protocol):
