@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import holdfast
 from holdfast.errors import StoreReadOnly
 from holdfast.index import packed as packing
+from holdfast.index import pieces
 from holdfast.index.packed import Read, from_pieces, pack, read_feed, to_pieces
 from holdfast.index.resident import IndexCache, View
 from holdfast.index.view import merge_segments
@@ -36,7 +37,7 @@ ENGINES = ("file", "server")
 def every_owner_is_worth_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packing, "WORTH_KEEPING", 1)
     monkeypatch.setattr(packing, "_SHARE_NEW", 0.0)
-    monkeypatch.setattr(packing, "_PIECE_BYTES", 256)
+    monkeypatch.setattr(pieces, "_PIECE_BYTES", 256)
 
 
 @contextmanager
@@ -61,10 +62,12 @@ class FeedAlone:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._feed, name)
 
-    def kept_index(self, scope: Scope) -> None:
+    def kept_index(self, scope: Scope, *, what: int = 0) -> None:
         return None
 
-    def keep_index(self, scope: Scope, head: Head, pieces: Sequence[bytes]) -> bool:
+    def keep_index(
+        self, scope: Scope, head: Head, pieces: Sequence[bytes], *, what: int = 0
+    ) -> bool:
         return False
 
 
@@ -374,7 +377,7 @@ def test_who_may_not_write_reads_all_the_same(
 ) -> None:
     fill(memory)
 
-    def refuses(*_: object) -> bool:
+    def refuses(*_: object, **__: object) -> bool:
         raise StoreReadOnly
 
     monkeypatch.setattr(memory.store, "keep_index", refuses)

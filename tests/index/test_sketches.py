@@ -2,17 +2,24 @@
 
 import math
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
+from holdfast.index import pieces
+from holdfast.index.packed import from_pieces
 from holdfast.index.sketches import GRAPH, MACHINE, TURN, Rarity, Sketches, Sought
 from holdfast.index.view import packed
 from holdfast.language.terms import term_id
-from holdfast.store.values import DocumentRows, SignRows
+from holdfast.store.values import DocumentRows, KeptIndex, SignRows, Space
+from holdfast.types import Scope
 
+ANN = Scope("home", "ann")
 DIM = 100  # Neither whole words nor whole bytes of bits.
 SESSION = 10
+SPACE = Space(3, "bench", DIM, 1, "active")
 
 
 def vectors_of(count: int, *, seed: int = 1) -> NDArray[np.float32]:
@@ -209,6 +216,68 @@ def test_of_several_passages_the_nearest_counts() -> None:
     sketches = Sketches(DIM, 0).extended([documents_of(texts)], two, change=1, vector_change=1)
     chosen = sketches.chosen(sought("w1", vectors[40], texts))
     assert {id_of(40), id_of(3_040)} <= chosen.keys()
+
+
+def test_bytes_give_back_the_sketches_they_were_made_of() -> None:
+    vectors = vectors_of(60)
+    texts = [f"word{number % 7} plain text {number}" for number in range(60)]
+    one = sketched(texts, vectors, most=25)
+    more = np.concatenate([vectors, vectors_of(5, seed=2)])  # Two of a document, and one too early.
+    names = b"".join(map(id_of, [*range(60), 3, 3, 9, 70, 71]))
+    several = Sketches(DIM, 0).extended(
+        [documents_of(texts)], SignRows(names, np.packbits(more > 0, axis=1)),
+        change=60, vector_change=65,
+    )  # fmt: skip
+    for made in (one, several, Sketches(DIM, 0)):
+        kept = KeptIndex(made.change, made.to_pieces(ANN, SPACE.id))
+        again = Sketches.from_pieces(kept, ANN, SPACE, 4)
+        assert again is not None
+        assert (again.epoch, again.change, len(again)) == (4, made.change, len(made))
+        assert again.vector_change == made.vector_change
+        for number in range(0, 60, 7):
+            asked = sought(f"word3 {number}", vectors[number], texts)
+            assert again.chosen(asked) == made.chosen(asked)
+        late = documents_of(["late"] * 15, 60)
+        signs = signs_of(vectors_of(1, seed=3), 74)
+        grown = [
+            each.extended([late], signs, change=75, vector_change=75) for each in (made, again)
+        ]
+        asked = sought("late", vectors_of(5, seed=2)[3], [*texts, *["late"] * 15])
+        assert grown[0].chosen(asked) == grown[1].chosen(asked)
+
+
+def test_what_are_no_bytes_of_these_sketches_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pieces, "_PIECE_BYTES", 200)
+    kept = KeptIndex(20, sketched(["some words"] * 20, vectors_of(20)).to_pieces(ANN, SPACE.id))
+    assert len(kept.pieces) > 3
+    assert Sketches.from_pieces(kept, ANN, SPACE, 0) is not None
+    assert Sketches.from_pieces(kept, Scope("home", "bob"), SPACE, 0) is None
+    assert Sketches.from_pieces(kept._replace(change=21), ANN, SPACE, 0) is None
+    assert Sketches.from_pieces(kept, ANN, replace(SPACE, id=SPACE.id + 1), 0) is None
+    for number, piece in enumerate(kept.pieces):
+        for wrong in ([b"x" + piece[1:]], []):
+            damaged = [*kept.pieces[:number], *wrong, *kept.pieces[number + 1 :]]
+            assert Sketches.from_pieces(kept._replace(pieces=damaged), ANN, SPACE, 0) is None
+    assert from_pieces(kept.pieces, ANN, 20) is None, "they are no feed"
+
+
+def test_sessions_that_go_on_in_turns_are_found_as_those_one_after_another() -> None:
+    texts = texts_of(300)
+    vectors = vectors_of(300)
+    whole = sketched(texts, vectors)
+    apart = Sketches(DIM, 0)
+    for first in (0, 5):  # Half of each session, then the other: they no longer lie as they came.
+        some = [number for number in range(300) if first <= number % SESSION < first + 5]
+        rows = [documents_of([texts[number]], number) for number in some]
+        signs = SignRows(
+            b"".join(map(id_of, some)), np.packbits(vectors[np.array(some)] > 0, axis=1)
+        )
+        apart = apart.extended(rows, signs, change=first + 1, vector_change=first + 1)
+    assert whole._is_in_order
+    assert not apart._is_in_order
+    for number in range(0, 300, 13):
+        asked = sought(texts[number], vectors[number], texts, naming=frozenset({0}))
+        assert apart.chosen(asked) == whole.chosen(asked)
 
 
 def test_nothing_is_chosen_where_there_is_nothing() -> None:

@@ -10,10 +10,12 @@ import psycopg
 import pytest
 
 import holdfast
+from holdfast.index import packed
 from holdfast.memory.memory import Memory
 from holdfast.settings import Index
 from holdfast.store.postgres import PostgresStore, large
-from holdfast.store.values import Narrowed
+from holdfast.store.postgres.exchange import Exchange
+from holdfast.store.values import KEPT_SKETCHES, Narrowed
 from holdfast.testing import HashEmbedder
 from holdfast.types import Hits, Scope
 from tests.servers import empty_store_url, new_database
@@ -134,6 +136,22 @@ def test_a_filter_loses_nothing(many: Opened, asked: dict[str, Any]) -> None:
     assert overlap(many, 20, **asked) >= 0.97
 
 
+def test_a_search_is_five_messages(many: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The look at all feeds, the state of the index, rarities and rules, all that is read, and the
+    records of the hits."""
+    many.named.recall("krato kraber", user="ann", limit=5)
+    many.named._searcher._answering_space()  # Asked for again every two seconds.
+    messages, run = list[int](), Exchange.run
+
+    def noted(self: Exchange, raw: Any, statements: Any) -> None:
+        messages.append(len(statements))
+        run(self, raw, statements)
+
+    monkeypatch.setattr(Exchange, "run", noted)
+    assert is_named(many.named.recall("krato kraber zetwod", user="ann", limit=5))
+    assert len(messages) == 5, messages
+
+
 def test_what_was_just_written_is_found(opened: Opened) -> None:
     opened.fill(20)
     opened.named.remember("The zeppelin is called Ingeborg.", user="ann", session="new")
@@ -235,6 +253,91 @@ def test_what_is_wiped_is_found_by_nothing(opened: Opened) -> None:
         with psycopg.connect(opened.url) as raw:
             sql = f"SELECT count(*) FROM holdfast.{table} WHERE record = %s"
             assert raw.execute(sql, (bytes.fromhex(event),)).fetchone() == (0,), table
+
+
+@pytest.fixture
+def worth_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every owner's sketches are written down, whenever there are more."""
+    monkeypatch.setattr(packed, "WORTH_KEEPING", 1)
+    monkeypatch.setattr(packed, "_SHARE_NEW", 0.01)
+
+
+def told(memory: Memory, user: str = "ann") -> list[tuple[str, float]]:
+    """What a process that starts now answers; what it wrote down is there afterwards."""
+    hits = memory.recall("krato kraber zetwod", user=user, limit=20)
+    memory._searcher.settle()
+    return [(hit.id, hit.score) for hit in hits]
+
+
+def kept(store: PostgresStore) -> int | None:
+    """Up to which change sketches are written down."""
+    found = store.kept_index(ANN, what=KEPT_SKETCHES)
+    return None if found is None else found.change
+
+
+@pytest.mark.usefixtures("worth_it")
+def test_the_next_process_reads_sketches_that_were_written_down(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened.fill(20)
+    first = told(opened.named)
+    change = kept(opened.store)
+    assert change is not None
+    config = {"index": {"residentMemories": LIMIT}}
+    read = list[tuple[int, int]]()
+    documents = large.PostgresLargeReader.documents
+
+    def noted(reader: Any, after: int, until: int) -> Any:
+        read.append((after, until))
+        return documents(reader, after, until)
+
+    monkeypatch.setattr(large.PostgresLargeReader, "documents", noted)
+    with opened._open(config) as again:
+        assert told(again) == first
+        assert not read
+    opened.fill(2, seed=7)
+    opened.store.index_large(ANN, opened.store.spaces()[-1], Index(resident_memories=LIMIT))
+    newest = opened.store.large_owner(ANN, opened.store.spaces()[-1])
+    assert newest is not None
+    with opened._open(config) as again:
+        grown = told(again)
+    if newest.change > change:
+        assert read == [(change, newest.change)]
+        assert kept(opened.store) == newest.change
+    assert grown == told(opened.named)
+
+
+@pytest.mark.usefixtures("worth_it")
+def test_what_is_wiped_or_erased_is_in_no_sketch_that_was_written_down(opened: Opened) -> None:
+    opened.fill(20)
+    opened.fill(20, seed=2, user="bob")
+    event = opened.named.remember("The zeppelin is called Ingeborg.", user="ann").events[0]
+    opened.named.drain()
+    told(opened.named)
+    told(opened.named, "bob")
+    assert kept(opened.store) is not None
+    both = left(opened.url, "kept_index")
+    opened.named.forget(event, user="ann")
+    opened.store.wipe(forgotten_before=NOW + timedelta(days=60))
+    assert kept(opened.store) is None
+    told(opened.named)
+    found = opened.store.kept_index(ANN, what=KEPT_SKETCHES)
+    assert found is not None
+    assert bytes.fromhex(event) not in b"".join(found.pieces)
+    opened.named.erase(user="ann")
+    assert left(opened.url, "kept_index") == both // 2
+    opened.named.erase(user="bob")
+    assert left(opened.url, "kept_index") == 0
+
+
+@pytest.mark.usefixtures("worth_it")
+def test_sketches_that_cannot_be_read_are_made_anew(opened: Opened) -> None:
+    opened.fill(20)
+    first = told(opened.named)
+    with psycopg.connect(opened.url) as raw:
+        raw.execute("UPDATE holdfast.kept_index SET data = substr(data, 2) WHERE piece > 1 << 20")
+    with opened._open({"index": {"residentMemories": LIMIT}}) as again:
+        assert told(again) == first
 
 
 def test_two_workers_take_in_everything_once(opened: Opened) -> None:

@@ -13,6 +13,7 @@ from holdfast.errors import StoreError
 from holdfast.memory.memory import Memory
 from holdfast.store.postgres import PostgresStore
 from holdfast.store.postgres.exchange import Exchange, Statement, numbered
+from holdfast.store.postgres.writer import PostgresWriter
 from holdfast.store.protocols import KeyUse
 from holdfast.store.sql.engine import Connection
 from holdfast.testing.fakes import HashEmbedder
@@ -158,3 +159,19 @@ def test_changes_are_those_of_the_last_call(store: PostgresStore) -> None:
 def test_marks_are_numbered() -> None:
     assert numbered("a = %s AND b %% c = %s") == (b"a = $1 AND b % c = $2", ("", ""))
     assert numbered("%(x)s, %(y)s, %(x)s") == (b"$1, $2, $1", ("x", "y"))
+
+
+def test_opening_what_is_in_order_begins_no_transaction_that_writes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    url, begun = empty_store_url(), []
+    transact = PostgresWriter.transact
+
+    def noted(writer: PostgresWriter, work: Any, *, alone: bool) -> Any:
+        begun.append(work)
+        return transact(writer, work, alone=alone)
+
+    holdfast.open(url, embedder=HashEmbedder(), worker=False, config=CONFIG).close()
+    monkeypatch.setattr(PostgresWriter, "transact", noted)
+    holdfast.open(url, embedder=HashEmbedder(), worker=False, config=CONFIG).close()
+    assert not begun

@@ -16,6 +16,7 @@ import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import combinations
 from operator import itemgetter
 
@@ -23,7 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.index.look import Owner, head_of, owner_of
-from holdfast.index.resident import InUse, Resident, give_back
+from holdfast.index.packed import is_worth_keeping, write_down
+from holdfast.index.resident import InUse, Keeping, Resident, give_back
 from holdfast.index.sketches import Rarity, Sketches, Sought
 from holdfast.index.view import (
     BESIDE_SHARES,
@@ -39,6 +41,7 @@ from holdfast.language.terms import term_id
 from holdfast.settings import Index
 from holdfast.store.protocols import (
     FOREVER_US,
+    KEPT_SKETCHES,
     Feed,
     LargeReader,
     Store,
@@ -118,6 +121,10 @@ class LargeIndex:
     which: str
     rest: Resident | None = None
     sketches: Sketches | None = None
+    #: How many documents of those are written down in the store.
+    kept: int = 0
+    #: What is worth it is written down, by somebody who has the time.
+    keep: Callable[[Scope, Sketches, Space], None] = lambda scope, sketches, space: None
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def view(
@@ -133,24 +140,26 @@ class LargeIndex:
         if known is None:
             return None
         late = _best_of(self._rest(store, known, parts, heads), asked)
+        self._read_kept(store, known, heads[0].epoch, settings)
         with known.reader() as reader, ThreadPoolExecutor(max_workers=1) as beside:
             sketches = self._sketches(reader, known, heads[0].epoch, settings)
             distances = beside.submit(sketches.distances, asked.vector) if sketches else None
             terms = [_signed(term_id(term)) for term in asked.terms]
-            frequencies = reader.frequencies(terms)
+            frequencies, rules = reader.frequencies(terms, _RULES, _MOST_RULES)
             coded = frozenset(i for i, term in enumerate(asked.terms) if term in asked.coded)
             words = _Words(terms, frequencies, known.every, coded)
             early = _all_by_then(reader, asked)
             ids, told = early if early is not None else set(), dict[bytes, float]()
             if early is None:
                 ids = _named_by(reader, asked, words, sketches, settings.search_effort)
+                ids |= {spot.record for spot in rules}
             if early is None and sketches and distances:
                 told = sketches.chosen(self._sought(asked, words, known), distances.result)
                 ids |= told.keys()
-            ids |= late.get(0, set())
-            named = {self.own.scope: reader.read(self.own.scope, sorted(ids))}
-            for place, part in enumerate(parts[1:], start=1):
-                named[part.scope] = reader.read(part.scope, sorted(late.get(place, ())))
+            wanted = {self.own.scope: ids}
+            for place, part in enumerate(parts):
+                wanted[part.scope] = wanted.get(part.scope, set()) | late.get(place, set())
+            named = reader.read({scope: sorted(some) for scope, some in wanted.items()})
         made = Resident(self.own, self.space, variety(self.which))
         view = made.follow(_NamedFeed(named), parts, heads)
         if early is not None:
@@ -170,6 +179,21 @@ class LargeIndex:
             rest = self.rest
         return rest.follow(feed, parts, heads)
 
+    def _read_kept(self, store: Feed, known: LargeOwner, epoch: int, settings: Index) -> None:
+        """Begin with what was written down of the sketches, where there are none in memory."""
+        if known.every.documents > settings.compared_memories:
+            return
+        with self.lock:
+            if self.sketches is not None and self.sketches.epoch == epoch:
+                return
+            self.sketches, self.kept = None, 0
+            scope = self.own.scope
+            found = store.kept_index(scope, what=KEPT_SKETCHES)
+            if found is not None:
+                self.sketches = Sketches.from_pieces(found, scope, self.space, epoch)
+                self.kept = 0 if self.sketches is None else len(self.sketches)
+                give_back()
+
     def _sketches(
         self, reader: LargeReader, known: LargeOwner, epoch: int, settings: Index
     ) -> Sketches | None:
@@ -177,20 +201,23 @@ class LargeIndex:
         if known.every.documents > settings.compared_memories:
             return None
         with self.lock:
-            kept = self.sketches
-            if kept is None or kept.epoch != epoch:
-                kept = Sketches(self.space.dim, epoch)
-            if (known.change, known.vector_change) != (kept.change, kept.vector_change):
-                some = spans(kept.change, known.change, _READ_AT_ONCE)
-                kept = kept.extended(
+            found = self.sketches
+            if found is None or found.epoch != epoch:
+                found, self.kept = Sketches(self.space.dim, epoch), 0
+            if known.change > found.change or known.vector_change > found.vector_change:
+                some = spans(found.change, known.change, _READ_AT_ONCE)
+                found = found.extended(
                     [reader.documents(start, end) for start, end in some],
-                    reader.signs(kept.vector_change, known.vector_change),
-                    change=known.change,
-                    vector_change=known.vector_change,
+                    reader.signs(found.vector_change, known.vector_change),
+                    change=max(known.change, found.change),
+                    vector_change=max(known.vector_change, found.vector_change),
                 )
                 give_back()
-            self.sketches = kept
-            return kept
+            self.sketches = found
+            if is_worth_keeping(len(found), self.kept):
+                self.kept = len(found)
+                self.keep(self.own.scope, found, self.space)
+            return found
 
     def _sought(self, asked: LargeQuestion, words: _Words, known: LargeOwner) -> Sought:
         whole = Population(known, {str(i): each for i, each in enumerate(words.frequencies)})
@@ -229,7 +256,8 @@ class _NamedFeed:
     def vector_rows(
         self, scope: Scope, space: int, *, after: int, until: int
     ) -> Iterator[VectorRows]:
-        yield self.named[scope][1]._replace(until=until)
+        if not after:  # All at the first call.
+            yield self.named[scope][1]._replace(until=until)
 
     def kept_index(self, scope: Scope) -> None:
         """They are few."""
@@ -311,7 +339,7 @@ def _named_by(
         # What is near lifts its whole session.
         reaches |= {spot: 0 for spot in near if spot not in reaches}
         reaches |= dict.fromkeys(best[:_WITH_SESSION], _SESSION_REACH)
-    for narrow, most in ((_RULES, _MOST_RULES), *_of_times(asked)):
+    for narrow, most in _of_times(asked):
         reaches |= {spot: 0 for spot in reader.all_of(narrow, most) if spot not in reaches}
     ids = {spot.record for spot in reaches}
     beside = [(spot, reach) for spot, reach in reaches.items() if reach]
@@ -413,6 +441,7 @@ class LargeIndexes:
     def __init__(self, store: Store, settings: Index, *, most_bytes: int) -> None:
         self._store = store
         self._settings = settings
+        self._keeping = Keeping()
         self._kept: InUse[tuple[Owner, int, str], LargeIndex] = InUse(
             lambda one: one.size_bytes, most=most_bytes
         )
@@ -432,10 +461,26 @@ class LargeIndexes:
             return None
         own = ViewPart(Scope(scope.workspace, scope.user))
         index = self._kept.get(
-            (owner_of(scope), space.id, which), lambda: LargeIndex(own, space, which)
+            (owner_of(scope), space.id, which),
+            lambda: LargeIndex(own, space, which, keep=self._keep),
         )
         parts = [own, *also]
         heads = [head, *(head_of(self._store, part.scope) for part in also)]
         view = index.view(self._store, parts, heads, asked(), self._settings)
         self._kept.make_room()
         return view
+
+    def _keep(self, scope: Scope, sketches: Sketches, space: Space) -> None:
+        """Have sketches written down, while the search goes on."""
+
+        def write() -> None:
+            head = Head(sketches.epoch, sketches.change)
+            made = partial(sketches.to_pieces, scope, space.id)
+            write_down(self._store, scope, head, made, KEPT_SKETCHES)
+            give_back()
+
+        self._keeping.begin(write)
+
+    def settle(self) -> None:
+        """Return once all that is being written down is."""
+        self._keeping.settle()

@@ -11,21 +11,21 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
 from itertools import compress
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
-import orjson
 from numpy.typing import NDArray
 
 from holdfast.errors import Closed, HoldfastError, StoreReadOnly
+from holdfast.index import pieces
 from holdfast.index.look import changes_told
 from holdfast.index.view import Segment, Variety, merge_segments, said_alike, segment
 from holdfast.store.protocols import (
     FOREVER_US,
+    KEPT_FEED,
     Change,
     Feed,
     Head,
@@ -46,8 +46,6 @@ _SHARE_NEW = 0.2
 _AT_ONCE = 8_192
 #: Of owners with more the nightly round leaves it to who loads them: it would hold all at once.
 _MOST_CHANGES = 1_000_000
-_PIECE_BYTES = 1 << 20
-_DIGEST_BYTES = 16
 _ID_CHARS = 32
 
 _NUMBERS: dict[str, type] = {
@@ -213,8 +211,7 @@ class Read:
 
     @property
     def is_worth_keeping(self) -> bool:
-        new = len(self.rows) - self.kept
-        return len(self.rows) >= WORTH_KEEPING and new >= _SHARE_NEW * len(self.rows)
+        return is_worth_keeping(len(self.rows), self.kept)
 
 
 def read_feed(feed: Followed, scope: Scope, head: Head, *, after: int = 0) -> Read:
@@ -235,10 +232,24 @@ def read_feed(feed: Followed, scope: Scope, head: Head, *, after: int = 0) -> Re
     return Read(kept.rows.then(rows), stand, kept=len(kept.rows))
 
 
+def is_worth_keeping(count: int, kept: int) -> bool:
+    """Whether so many documents are written down, of which so many already are."""
+    return count >= WORTH_KEEPING and count - kept >= _SHARE_NEW * count
+
+
 def keep(feed: Feed, scope: Scope, read: Read) -> None:
-    """Write down what was read. What cannot be written is read again the next time."""
+    """Write down what was read."""
+    write_down(
+        feed, scope, read.head, lambda: to_pieces(read.rows, scope, read.head.change), KEPT_FEED
+    )
+
+
+def write_down(
+    feed: Feed, scope: Scope, head: Head, make: Callable[[], Sequence[bytes]], what: int
+) -> None:
+    """Write down what an index is made of. What cannot be written is read again the next time."""
     try:
-        feed.keep_index(scope, read.head, to_pieces(read.rows, scope, read.head.change))
+        feed.keep_index(scope, head, make(), what=what)
     except (StoreReadOnly, Closed):
         pass
     except HoldfastError as error:
@@ -267,40 +278,22 @@ def _kept(feed: Followed, scope: Scope) -> Read | None:
 
 
 # ----------------------------------------------------------------------
-# As bytes. The first piece says what the others hold, column by column, and has their digest and
-# one of its own; both are of an owner and a change number as well, so that a row which is not where
-# it was written is not taken for another.
+# As bytes.
 # ----------------------------------------------------------------------
 
 
 def to_pieces(rows: PackedFeed, scope: Scope, change: int) -> list[bytes]:
-    """Rows as bytes, in pieces of some megabytes; 150 bytes a record of twenty words."""
-    body = bytearray()
-    shapes = {name: [*_write(array, body)] for name, array in _arrays(rows).items()}
-    head = {
-        "format": FORMAT,
-        "rows": len(rows),
-        "texts": rows.texts,
-        "arrays": shapes,
-        "digest": _digest(body, scope, change).hex(),
-    }
-    first = orjson.dumps(head)
-    rest = [bytes(body[at : at + _PIECE_BYTES]) for at in range(0, len(body), _PIECE_BYTES)]
-    return [_digest(first, scope, change) + first, *rest]
+    """Rows as bytes, in pieces of a megabyte; 150 bytes a record of twenty words."""
+    about = {"rows": len(rows), "texts": rows.texts}
+    return pieces.written(_arrays(rows), about, form=FORMAT, of=(scope, change))
 
 
-def from_pieces(pieces: Sequence[bytes], scope: Scope, change: int) -> PackedFeed | None:
+def from_pieces(kept: Sequence[bytes], scope: Scope, change: int) -> PackedFeed | None:
     """What `to_pieces` was given; None if it is not that, or of another format."""
-    if not pieces:
+    found = pieces.read(kept, form=FORMAT, of=(scope, change))
+    if found is None:
         return None
-    digest, first = pieces[0][:_DIGEST_BYTES], pieces[0][_DIGEST_BYTES:]
-    if digest != _digest(first, scope, change):
-        return None
-    head = orjson.loads(first)
-    body = b"".join(pieces[1:])
-    if head["format"] != FORMAT or head["digest"] != _digest(body, scope, change).hex():
-        return None
-    read = {name: _read(body, _Shape(*shape)) for name, shape in head["arrays"].items()}
+    head, read = found
     for name, other in _NEAR.items():
         read[name] += read[other]
     sources = read["source"].tobytes().hex()
@@ -314,13 +307,6 @@ def from_pieces(pieces: Sequence[bytes], scope: Scope, change: int) -> PackedFee
     )
 
 
-def _digest(data: bytes | bytearray, scope: Scope, change: int) -> bytes:
-    digest = blake2b(digest_size=_DIGEST_BYTES)
-    digest.update(orjson.dumps([scope.workspace, scope.user, change]))
-    digest.update(data)
-    return digest.digest()
-
-
 def _arrays(rows: PackedFeed) -> dict[str, NDArray[Any]]:
     """All that rows hold but texts, by the name under which it is kept."""
     columns = rows.columns
@@ -332,40 +318,3 @@ def _arrays(rows: PackedFeed) -> dict[str, NDArray[Any]]:
     postings = rows.segments[0] if len(rows.segments) == 1 else merge_segments(rows.segments)
     arrays |= {name: getattr(postings, name) for name in _POSTINGS}
     return columns | arrays
-
-
-class _Shape(NamedTuple):
-    """How an array is kept."""
-
-    kind: str
-    places: int
-    #: What is to be added to each number; of one that is the same in all places, the number.
-    added: float
-    #: As what it lies where; nowhere if it is the same in all places.
-    kept: str
-    place: int
-
-
-def _write(array: NDArray[Any], body: bytearray) -> _Shape:
-    """Add an array to the body, in as few bytes a value as it goes."""
-    kind, count = array.dtype.str, len(array)
-    low, high = (array.min().item(), array.max().item()) if count else (0, 0)
-    if low == high:
-        return _Shape(kind, count, low, "", 0)
-    small, added = array, 0
-    if array.dtype.kind in "iu":
-        size = next(size for size in (1, 2, 4, 8) if high - low < 1 << 8 * size)
-        if size < array.itemsize:
-            small, added = (array - low).astype(f"<u{size}"), low
-    body += bytes(-len(body) % 8)
-    place = len(body)
-    body += small.tobytes()
-    return _Shape(kind, count, added, small.dtype.str, place)
-
-
-def _read(body: bytes, shape: _Shape) -> NDArray[Any]:
-    if not shape.kept:
-        return np.full(shape.places, shape.added, dtype=shape.kind)
-    kept = np.frombuffer(body, dtype=shape.kept, count=shape.places, offset=shape.place)
-    array = kept.astype(shape.kind)
-    return array + array.dtype.type(shape.added) if shape.added else array

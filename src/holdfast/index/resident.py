@@ -19,7 +19,7 @@ import sys
 import threading
 from abc import ABC, abstractmethod
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
@@ -250,8 +250,12 @@ class Resident:
         """Load what is new of one owner; whether a document changed."""
         before = len(self._ids)
         with _no_collection(enough=head.change - followed.change > _MANY):
+            # Asked for first: a server reads them while we look at what they belong to.
+            vectors = self._vector_rows(feed, followed, head.change)
             moved = self._read_changes(feed, followed, head)
-            moved |= self._read_vectors(feed, followed)
+            moved |= self._read_vectors(followed, vectors)
+            late = self._vector_rows(feed, followed, followed.change)
+            moved |= self._read_vectors(followed, late)
         if len(self._ids) - before > _MANY:
             give_back()
         followed.seen = head
@@ -355,15 +359,22 @@ class Resident:
             ):
                 self._segments[-2:] = [merge_segments(self._segments[-2:])]
 
-    def _read_vectors(self, feed: Followed, followed: _FeedPosition) -> bool:
-        """Follow the vectors up to where all records are known: whatever they belong to is among
-        those. Whether there were any of our documents."""
+    def _vector_rows(
+        self, feed: Followed, followed: _FeedPosition, until: int
+    ) -> Iterable[VectorRows]:
+        """The vectors up to a change, by which all records are known when they are looked at:
+        whatever they belong to is among those."""
+        if self.space is None or until <= followed.vector_change:
+            return ()
+        begin = followed.vector_change
+        return feed.vector_rows(followed.part.scope, self.space.id, after=begin, until=until)
+
+    def _read_vectors(self, followed: _FeedPosition, rows: Iterable[VectorRows]) -> bool:
+        """Follow vectors; whether there were any of our documents."""
         moved = False
-        if self.space is not None:
-            scope, begin = followed.part.scope, followed.vector_change
-            for found in feed.vector_rows(scope, self.space.id, after=begin, until=followed.change):
-                moved |= self._apply_vectors(followed, found)
-                followed.vector_change = found.until
+        for found in rows:
+            moved |= self._apply_vectors(followed, found)
+            followed.vector_change = found.until
         return moved
 
     def _apply_vectors(self, followed: _FeedPosition, found: VectorRows) -> bool:
@@ -443,12 +454,29 @@ def give_back() -> None:
         _trim(0)
 
 
+class Keeping:
+    """What is being written down, while searches go on."""
+
+    def __init__(self) -> None:
+        self._threads: list[threading.Thread] = []
+
+    def begin(self, write: Callable[..., None], *given: object) -> None:
+        thread = threading.Thread(target=write, args=given, name="holdfast-packing", daemon=True)
+        self._threads = [*(each for each in self._threads if each.is_alive()), thread]
+        thread.start()
+
+    def settle(self) -> None:
+        """Return once all of it is written."""
+        for thread in self._threads:
+            thread.join()
+
+
 class IndexCache:
     """The indexes in use, the least used dropped when memory runs short."""
 
     def __init__(self, feed: Feed, *, most_bytes: int) -> None:
         self._feed = feed
-        self._keeping: list[threading.Thread] = []
+        self._keeping = Keeping()
         self._residents: InUse[tuple[Owner, int, str], Resident] = InUse(
             lambda one: one.size_bytes, most=most_bytes
         )
@@ -484,16 +512,11 @@ class IndexCache:
 
     def _keep(self, scope: Scope, read: Read) -> None:
         """Have what was read written down, while the search goes on."""
-        thread = threading.Thread(
-            target=keep, args=(self._feed, scope, read), name="holdfast-packing", daemon=True
-        )
-        self._keeping = [*(each for each in self._keeping if each.is_alive()), thread]
-        thread.start()
+        self._keeping.begin(keep, self._feed, scope, read)
 
     def settle(self) -> None:
         """Return once all that is being written down is."""
-        for thread in self._keeping:
-            thread.join()
+        self._keeping.settle()
 
     def usage(self) -> tuple[int, int]:
         """How many indexes are in memory, and how many bytes they take."""

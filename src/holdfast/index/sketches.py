@@ -12,11 +12,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from holdfast.index import pieces
 from holdfast.index.view import (
     BESIDE_SHARES,
     K1,
@@ -28,7 +29,8 @@ from holdfast.index.view import (
     sign_distances,
 )
 from holdfast.settings import Blend
-from holdfast.store.values import DocumentRows, SignRows
+from holdfast.store.values import DocumentRows, KeptIndex, SignRows, Space
+from holdfast.types import Scope
 
 Scores = NDArray[np.float32]
 Places = NDArray[np.intp]
@@ -66,6 +68,11 @@ _WINDOW: Scores = np.array([*BESIDE_SHARES[::-1], 1.0, *BESIDE_SHARES], dtype=np
 _MERGED = 1 << 17
 #: Of how many values one is looked at to find a border.
 _ONE_OF = 16
+#: Another one: written by a version that sketched otherwise.
+_FORMAT = 1001
+#: What is written down as it is.
+_WRITTEN = ("sessions", "lengths", "kinds", "names", "place_of", "of")
+_POSTINGS = ("terms", "starts", "docs", "counts")
 #: What a document is, as bits (`DocumentRows.kinds`).
 TURN, MACHINE, GRAPH, QUIET = 1, 2, 4, 8
 
@@ -127,6 +134,8 @@ class Sketches:
         #: Which documents hold which term, by the order in which they came, and where those are.
         self._segments: tuple[Segment, ...] = ()
         self._place_of: NDArray[np.int32] = np.empty(0, dtype=np.int32)
+        #: Whether they lie as they came.
+        self._is_in_order = True
         #: (words of 64 signs, vectors): all of a word lie side by side, for speed.
         self._bits: NDArray[np.uint64] = np.empty(((dim + 63) // 64, 0), dtype=np.uint64)
         #: The document of each vector; ascending.
@@ -193,17 +202,22 @@ class Sketches:
         self._ids = np.concatenate([old._ids, *ids])[order]
         self._lengths = np.concatenate([old._lengths, *lengths])[order]
         self._kinds = np.concatenate([old._kinds, *(rows.kinds for rows in new)])[order]
-        self._has_graph = bool((self._kinds & GRAPH).any())
         self._sessions = np.concatenate([old._sessions, sessions])[order]
-        self._firsts = np.flatnonzero(np.diff(self._sessions, prepend=-1))
-        self._ends = np.append(self._firsts[1:], len(order))
-        said: Scores = self._lengths.astype(np.float32) * (self._kinds & TURN)
-        self._words = np.add.reduceat(said, self._firsts) if len(order) else said
+        self._look_over()
         place = np.empty(len(order), dtype=np.int32)
         place[order] = np.arange(len(order), dtype=np.int32)
         self._place_of = np.concatenate([place[old._place_of], place[len(old) :]])
+        self._is_in_order = np.array_equal(self._place_of, np.arange(len(self)))
         moved: Places = place[: len(old)].astype(np.intp)
         return moved
+
+    def _look_over(self) -> None:
+        """What is told by the documents as they lie: of the graph, and of each session."""
+        self._has_graph = bool((self._kinds & GRAPH).any())
+        self._firsts = np.flatnonzero(np.diff(self._sessions, prepend=-1))
+        self._ends = np.append(self._firsts[1:], len(self))
+        said: Scores = self._lengths.astype(np.float32) * (self._kinds & TURN)
+        self._words = np.add.reduceat(said, self._firsts) if len(self) else said
 
     def _take_signs(self, old: Sketches, moved: Places, signs: SignRows) -> None:
         waiting = old._waiting
@@ -225,6 +239,53 @@ class Sketches:
         new = padded.view(np.uint64).T
         for word, known, more in zip(self._bits, old._bits, new, strict=True):
             np.take(np.concatenate([known, more]), order, out=word)
+
+    # ------------------------------------------------------------------
+    # As bytes.
+    # ------------------------------------------------------------------
+
+    def to_pieces(self, scope: Scope, space: int) -> list[bytes]:
+        """All of them, to be written down and read by another process."""
+        about = {
+            "space": space,
+            "dim": self._dim,
+            "vector_change": self.vector_change,
+            "segments": [each.documents for each in self._segments],
+        }
+        arrays: dict[str, NDArray[Any]] = {name: getattr(self, f"_{name}") for name in _WRITTEN}
+        arrays["ids"] = self._ids.view(np.uint8)
+        arrays["bits"] = self._bits.reshape(-1)
+        arrays["waiting"] = np.frombuffer(self._waiting.records, dtype=np.uint8)
+        arrays["waiting_bits"] = self._waiting.bits.reshape(-1)
+        for number, each in enumerate(self._segments):
+            arrays |= {f"{name} {number}": getattr(each, name) for name in _POSTINGS}
+        return pieces.written(arrays, about, form=_FORMAT, of=(scope, self.change))
+
+    @classmethod
+    def from_pieces(
+        cls, kept: KeptIndex, scope: Scope, space: Space, epoch: int
+    ) -> Sketches | None:
+        """What `to_pieces` wrote down; None if it is not that, or of another space."""
+        found = pieces.read(kept.pieces, form=_FORMAT, of=(scope, kept.change), shared=True)
+        if found is None or (found[0]["space"], found[0]["dim"]) != (space.id, space.dim):
+            return None
+        about, arrays = found
+        made = cls(space.dim, epoch)
+        made.change, made.vector_change = kept.change, about["vector_change"]
+        for name in _WRITTEN:
+            setattr(made, f"_{name}", arrays[name])
+        made._ids = arrays["ids"].view("V16")
+        made._bits = arrays["bits"].reshape(len(made._bits), -1)
+        made._is_single = np.array_equal(made._of, np.arange(len(made)))
+        made._is_in_order = np.array_equal(made._place_of, np.arange(len(made)))
+        waiting = arrays["waiting_bits"].reshape(-1, (space.dim + 7) // 8)
+        made._waiting = SignRows(arrays["waiting"].tobytes(), waiting)
+        made._segments = tuple(
+            Segment(**{name: arrays[f"{name} {number}"] for name in _POSTINGS}, documents=documents)
+            for number, documents in enumerate(about["segments"])
+        )
+        made._look_over()
+        return made
 
     # ------------------------------------------------------------------
     # Choosing.
@@ -252,7 +313,8 @@ class Sketches:
         known = sought.rarities["sessions"]
         norms, told = known.norms(self._words), np.zeros(len(self._words), dtype=np.float32)
         for (docs, counts), weight in zip(held, known.weights, strict=True):
-            said = np.bincount(self._sessions[docs], counts, minlength=len(told))
+            sessions = self._sessions.take(docs, mode="clip")  # None is outside: not looked at.
+            said = np.bincount(sessions, counts, minlength=len(told))
             held_there = said.astype(np.float32)
             told += np.float32(weight * (K1 + 1.0)) * held_there / (held_there + norms)
         return told
@@ -262,7 +324,8 @@ class Sketches:
         sought = np.array([term], dtype=np.uint64)
         found = [each.find(sought)[0] for each in self._segments]
         docs = np.concatenate([docs for docs, _ in found])
-        return self._place_of[docs], np.concatenate([counts for _, counts in found])
+        places = docs if self._is_in_order else self._place_of[docs]
+        return places, np.concatenate([counts for _, counts in found])
 
     def distances(self, vector: Scores | None) -> AllDistances:
         """In how many of its signs the nearest vector of each document differs from the question,
@@ -321,11 +384,11 @@ class _Chosen:
         places = np.arange(64 * len(of._bits) + 1)
         #: By distance, how near that is: 1 the same, 0 unlike.
         self._near = np.maximum(1.0 - places / (0.5 * of._dim), 0.0).astype(np.float32)
-        self._naming = np.zeros(len(of), dtype=np.float32)
         self._closest: Places = np.empty(0, dtype=np.intp)
         if known.sought.vector is not None:
             self._closest = self._nearest()
-        self._likely = self._likely_ones()
+        #: The likely ones, and what words that name something are worth in each.
+        self._likely, self._naming = self._likely_ones()
         self._likeness = np.zeros(len(of), dtype=np.float32)
         if known.sought.vector is not None:
             self._look_closer(known.sought.vector)
@@ -338,30 +401,43 @@ class _Chosen:
         some = np.flatnonzero(((of._kinds & GRAPH) > 0) == self._is_graph)
         return some[_lowest(distances[some], _BY_SIGNS)]
 
-    def _likely_ones(self) -> Places:
+    def _likely_ones(self) -> tuple[Places, Scores]:
         """Those with the highest rough scores: of what holds rare words of the question, and of the
         sessions with what is nearest; and of what holds a word that names something."""
         of, sought, held = self._of, self._known.sought, self._known.held
         most = max(_LIKELY, 5 * sought.most)
-        cover = np.zeros(len(of), dtype=np.float32)
-        weights = sought.rarities["documents"].weights
-        for term, ((holders, _), weight) in enumerate(zip(held, weights, strict=True)):
-            cover[holders] += np.float32(_COVER * weight / (sum(weights) or 1.0))
-            if term in sought.naming:
-                self._naming[holders] += np.float32(weight)
         words = sorted(range(len(held)), key=lambda term: len(held[term][0]))
         counts = list(accumulate(len(held[term][0]) for term in words))
         rare = words[: max(1, sum(count <= _RARE for count in counts))]
         with_words = [held[term][0] for term in rare]
         docs = _distinct(*with_words, self._closest, self._turns_of_nearest(most // 2))
         docs = of._among(docs, self._is_graph, is_quiet=sought.is_quiet)
+        cover, naming = self._worth(docs)
         rough = self._rough(docs, cover)
-        likely = docs[_highest(rough, most)]
-        if not sought.naming:
-            return np.sort(likely)
-        named = np.flatnonzero(self._naming[docs])
-        first = named[_best_first(self._naming[docs[named]], rough[named])[:_LIKELY_NAMING]]
-        return _distinct(likely, docs[first])
+        likely = _highest(rough, most)
+        if sought.naming:
+            named = np.flatnonzero(naming)
+            first = named[_best_first(naming[named], rough[named])[:_LIKELY_NAMING]]
+            likely = np.concatenate([likely, first])
+        likely = _distinct(likely)
+        return docs[likely], naming[likely]
+
+    def _worth(self, docs: Places) -> tuple[Scores, Scores]:
+        """What the words of the question that each document holds are worth, and those of them that
+        name something."""
+        sought = self._known.sought
+        weights = sought.rarities["documents"].weights
+        cover, naming = np.zeros((2, len(docs)), dtype=np.float32)
+        # A byte for each of all documents stays in the processor's cache.
+        holds = np.zeros(len(self._of), dtype=np.uint8)
+        for term, ((holders, _), weight) in enumerate(zip(self._known.held, weights, strict=True)):
+            holds[holders] = 1
+            held = holds[docs]
+            holds[holders] = 0
+            cover += np.float32(_COVER * weight / (sum(weights) or 1.0)) * held
+            if term in sought.naming:
+                naming += np.float32(weight) * held
+        return cover, naming
 
     def _turns_of_nearest(self, most: int) -> Places:
         """What was said in the sessions with what is nearest; of endless ones what is near itself
@@ -371,12 +447,12 @@ class _Chosen:
         return _places_between(of._firsts[sessions], of._ends[sessions])
 
     def _rough(self, docs: Places, cover: Scores) -> Scores:
-        """What each document is likely worth."""
+        """What each document is likely worth; `cover`: its words."""
         of, known = self._of, self._known
         top = self._near[known.least.min()] or np.float32(1.0)
         rough = (_NEAR / top) * self._near[known.distances[docs]]
         rough += (_THEME / top) * self._near[known.least[of._sessions[docs]]]
-        rough += _ROLE * of._role(known.sought, of._kinds[docs]) + cover[docs]
+        rough += _ROLE * of._role(known.sought, of._kinds[docs]) + cover
         return rough.astype(np.float32)
 
     def _look_closer(self, vector: Scores) -> None:
@@ -396,8 +472,8 @@ class _Chosen:
         scores = self._scores(docs, features)
         best = docs[np.argsort(-scores, kind="stable")[: self._known.sought.most]]
         if self._known.sought.naming:
-            named = np.flatnonzero(self._naming[docs])
-            first = named[_best_first(self._naming[docs[named]], scores[named])[:_NAMING]]
+            named = np.flatnonzero(self._naming)
+            first = named[_best_first(self._naming[named], scores[named])[:_NAMING]]
             best = np.concatenate([best, docs[first]])
         around, there = _around(of, best)
         # Scores are shares of the best: those that are take part.
@@ -515,8 +591,10 @@ def _highest(values: Scores, most: int) -> Places:
 def _lowest(values: Distances, most: int) -> Places:
     """The places of so many of the lowest of many values. One of some values tells about where the
     border is: looking for the border itself takes longer than all that comes after."""
-    some = np.sort(values[::_ONE_OF])
-    border = some[min(2 * most // _ONE_OF, len(some) - 1)]
+    if not len(values):
+        return np.empty(0, dtype=np.intp)
+    counts = np.cumsum(np.bincount(values[::_ONE_OF]))
+    border = np.searchsorted(counts, min(2 * most // _ONE_OF, counts[-1] - 1), side="right")
     found = np.flatnonzero(values <= border)
     if len(found) > most:
         found = np.sort(found[np.argpartition(values[found], most)[:most]])

@@ -106,6 +106,7 @@ class Searcher:
     def settle(self) -> None:
         """Return once what is written down of the indexes is."""
         self._indexes.settle()
+        self._large.settle()
 
     def catch_up(self, owners: Collection[Scope]) -> None:
         """Bring what is in memory of these owners up to date, so that no question has to."""

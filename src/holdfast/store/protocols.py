@@ -11,7 +11,7 @@ Holds for every method of every part:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import date, datetime
 from pathlib import Path
@@ -25,6 +25,8 @@ from holdfast.store.values import (
     ALL_KEYS,
     EXTERNAL,
     FOREVER_US,
+    KEPT_FEED,
+    KEPT_SKETCHES,
     Answered,
     Appended,
     AuditLine,
@@ -78,6 +80,8 @@ __all__ = [
     "ALL_KEYS",
     "EXTERNAL",
     "FOREVER_US",
+    "KEPT_FEED",
+    "KEPT_SKETCHES",
     "Answered",
     "Answers",
     "Appended",
@@ -511,12 +515,15 @@ class Feed(Protocol):
         """Those of `vectors` between two change numbers that have the length of their space, some
         at a time: an index loads 100,000."""
 
-    def kept_index(self, scope: Scope) -> KeptIndex | None:
+    def kept_index(self, scope: Scope, *, what: int = KEPT_FEED) -> KeptIndex | None:
         """What `keep_index` kept last; None once something was physically removed of this owner, or
         index rows were made anew: what is in the pieces is then gone for good. A record that has
-        changed since has a change number after that of the pieces."""
+        changed since has a change number after that of the pieces. Sketches do not outlast a
+        change of words either."""
 
-    def keep_index(self, scope: Scope, head: Head, pieces: Sequence[bytes]) -> bool:
+    def keep_index(
+        self, scope: Scope, head: Head, pieces: Sequence[bytes], *, what: int = KEPT_FEED
+    ) -> bool:
         """Keep what an index made of the feed up to a head, in place of what was kept; False, and
         nothing is kept, if the epoch is another by now, the feed has not come so far, or what is
         there is as new. In no dump, and in no copy but a backup of the file."""
@@ -537,8 +544,10 @@ class Feed(Protocol):
 class LargeReader(Protocol):
     """The documents of a large owner, at one moment."""
 
-    def frequencies(self, terms: Sequence[int]) -> list[Frequency]:
-        """Of each term, by its id as a signed number."""
+    def frequencies(
+        self, terms: Sequence[int], also: Narrowed, most: int
+    ) -> tuple[list[Frequency], list[Spot]]:
+        """Of each term, by its id as a signed number; and what `all_of` tells."""
 
     def holding(
         self, groups: Sequence[Sequence[int]], most: int, narrowed: Narrowed
@@ -568,9 +577,11 @@ class LargeReader(Protocol):
     def beside(self, spots: Sequence[tuple[Spot, int]]) -> list[bytes]:
         """The turns of the same session that arrived so near to each of these."""
 
-    def read(self, scope: Scope, ids: Sequence[bytes]) -> tuple[list[Change], VectorRows]:
-        """These records as they are now, and their vectors, those of a document in their order;
-        of any owner."""
+    def read(
+        self, wanted: Mapping[Scope, Sequence[bytes]]
+    ) -> dict[Scope, tuple[list[Change], VectorRows]]:
+        """These records of any owners as they are now, and their vectors, those of a document in
+        their order. Nothing can be asked after that."""
 
 
 class LargeOwners(Protocol):

@@ -317,6 +317,11 @@ def spans(begin: int, end: int, width: int) -> list[tuple[int, int]]:
     return [*zip(starts, [*starts[1:], end], strict=True)]
 
 
+#: What an index may write down: the feed of an owner as arrays, or sketches of its documents. Each
+#: has its own, by the number of its first piece.
+KEPT_FEED, KEPT_SKETCHES = 0, 1 << 20
+
+
 class KeptIndex(NamedTuple):
     """What an index wrote down of an owner's feed up to a change number, in pieces."""
 

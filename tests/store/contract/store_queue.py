@@ -13,6 +13,7 @@ from holdfast.errors import Overtaken
 from holdfast.records.entries import status_of
 from holdfast.store.protocols import (
     FOREVER_US,
+    KEPT_SKETCHES,
     Head,
     KeptIndex,
     Store,
@@ -164,6 +165,27 @@ class FeedSuite:
         assert store.kept_index(ANN) is None
         assert not store.keep_index(ANN, newer, [b"one"]), "it may hold what was removed"
         assert store.keep_index(ANN, store.head(ANN), [b"new"])
+
+    def test_sketches_are_kept_beside_the_feed(self, store: Store) -> None:
+        learn(store, ANN, a_fact(50, content="tea"))
+        head = store.head(ANN)
+        many = [bytes([number]) for number in range(130)]
+        for _ in range(2):
+            assert store.keep_index(ANN, head, [b"feed"])
+            assert store.keep_index(ANN, head, many, what=KEPT_SKETCHES)
+            assert store.kept_index(ANN) == KeptIndex(head.change, [b"feed"])
+            assert store.kept_index(ANN, what=KEPT_SKETCHES) == KeptIndex(head.change, many)
+            assert not store.keep_index(ANN, head, [b"no newer"], what=KEPT_SKETCHES)
+            put(store, ANN, an_entry(head.change))
+            head, many = store.head(ANN), many[:3]
+        learn(store, ANN, a_fact(50, content="coffee"))
+        assert store.kept_index(ANN, what=KEPT_SKETCHES) is None, "they hold the words of before"
+        assert store.kept_index(ANN) is not None
+        assert store.keep_index(ANN, store.head(ANN), [b"new"], what=KEPT_SKETCHES)
+        store.forget(ANN, [a_fact(50).id], at=NOON)
+        assert store.kept_index(ANN, what=KEPT_SKETCHES) is not None
+        store.wipe(forgotten_before=NOON + timedelta(days=1))
+        assert store.kept_index(ANN, what=KEPT_SKETCHES) is None
 
     def test_what_an_index_kept_is_still_good_when_a_text_changes(self, store: Store) -> None:
         learn(store, ANN, a_fact(50, content="tea"))

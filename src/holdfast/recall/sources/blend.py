@@ -254,7 +254,9 @@ class _Compared(NamedTuple):
 
     def shares_of(self, docs: NDArray[np.intp]) -> Scores:
         """The features of these documents as shares: a row for each feature."""
-        table = np.array([values[docs] for values in self.features.values()])
+        table = np.empty((len(self.features), len(docs)), dtype=np.float32)
+        for values, row in zip(self.features.values(), table, strict=True):
+            np.take(values, docs, out=row, mode="clip")
         table /= self.tops[:, None]
         return table
 
@@ -415,7 +417,9 @@ def _theme(view: View, cosines: Scores) -> Scores:
     order, firsts, sizes = view.once("by_session", lambda: _by_session(view))
     theme = np.zeros(len(view), dtype=np.float32)
     if len(order):
-        theme[order] = np.repeat(np.maximum.reduceat(cosines[order], firsts), sizes)
+        theme[order] = np.repeat(
+            np.maximum.reduceat(cosines.take(order, mode="clip"), firsts), sizes
+        )
     return theme
 
 
@@ -449,6 +453,6 @@ def _with_neighbours(
     shares = cached_for(view, visible, "shares", make)
     padded = np.zeros(n + 1, dtype=np.float32)
     padded[:-1] = cosines
-    before, after = padded[around]
+    before, after = padded.take(around, mode="clip")  # A third of the time of `padded[around]`.
     averaged: Scores = (cosines + np.float32(_BESIDE) * (before + after)) * shares
     return averaged

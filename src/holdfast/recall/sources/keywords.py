@@ -193,7 +193,7 @@ def window_scores(
     scores = np.zeros(len(row.norms), dtype=np.float32)
     if not row.seen:
         return scores[row.place]
-    places = row.place[found.docs]
+    places = row.place.take(found.docs, mode="clip")
     terms = [term for term, size in enumerate(found.sizes()) if size]
     rare = {term for term in terms if _is_rare(found.sizes()[term], row)}
     gains = _many([term for term in terms if term not in rare], places, found, row, known)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from functools import wraps
@@ -43,6 +44,10 @@ _NEEDED = ("holdfast_serve", "holdfast_work")
 #: The advisory lock of whoever migrates.
 _MIGRATING = 1
 _PACKAGE = "holdfast.store.postgres"
+#: Of what is read for one index so much is read ahead, 3 MB each, by so many connections: while
+#: what one has read is taken in, the server works for the other.
+_READ_AHEAD = 6
+_READERS = 2
 
 
 _Read = TypeVar("_Read", bound=Callable[..., Any])
@@ -197,16 +202,13 @@ class PostgresStore(PostgresLargeOwners, SqlStore):
         return Finding("large owners", True, f"{detail}, all others in memory")
 
     def _one_by_one(self, read: Callable[[T], Found], asked: Sequence[T]) -> Iterator[Found]:
-        """The server reads the next while we look at what it read."""
+        """The server reads the next while we look at what it read: it begins at once, before
+        anybody asks for the first."""
         if len(asked) == 1:
-            yield read(asked[0])
-            return
-        with ThreadPoolExecutor(1, thread_name_prefix="holdfast-reading") as ahead:
-            following = ahead.submit(read, asked[0])
-            for each in asked[1:]:
-                found, following = following.result(), ahead.submit(read, each)
-                yield found
-            yield following.result()
+            return super()._one_by_one(read, asked)
+        reader = ThreadPoolExecutor(_READERS, thread_name_prefix="holdfast-reading")
+        ahead = deque(reader.submit(read, each) for each in asked[:_READ_AHEAD])
+        return _in_turn(reader, read, ahead, asked[_READ_AHEAD:])
 
     def _loaded(self) -> None:
         """Without statistics the planner joins whole owners with each other."""
@@ -250,6 +252,26 @@ class PostgresStore(PostgresLargeOwners, SqlStore):
         self._writer.close()
         self._reads.close()
         self._pool.close()
+
+
+def _in_turn(
+    reader: ThreadPoolExecutor,
+    read: Callable[[T], Found],
+    ahead: deque[Future[Found]],
+    asked: Sequence[T],
+) -> Iterator[Found]:
+    """What is read for each, so many of them ahead of who looks at it."""
+    with reader:
+        try:
+            for each in asked:
+                found = ahead.popleft().result()
+                ahead.append(reader.submit(read, each))
+                yield found
+            while ahead:
+                yield ahead.popleft().result()
+        finally:
+            for one in ahead:
+                one.cancel()
 
 
 def _wait_for_older(raw: psycopg.Connection[Any], name: str) -> None:

@@ -249,14 +249,13 @@ class PostgresConnection:
         waiting, self._waiting = self._waiting, []
         if not waiting:
             return
-        if self._mode.begin:
-            self._is_begun = True
-        else:
-            self._is_set, self._set_for = False, None
         is_end = not self._mode.begin or waiting[-1].text == "COMMIT"
+        self._is_begun = bool(self._mode.begin)
         self._has_failed = True
         self._pool.run(self._raw, waiting, is_end=is_end)
         self._has_failed = False
+        if is_end:
+            self._is_begun, self._is_set, self._set_for = False, False, None
         for sent in waiting:
             if sent.call > self._counted:
                 self._counted, self._changes = sent.call, 0
@@ -330,6 +329,10 @@ class PostgresConnection:
         self._put(sql, values)
         self._put("COMMIT")
         self.send()
+
+    def finish(self) -> None:
+        """End the transaction by the message of what waits: nothing more is asked."""
+        self._put("COMMIT")
 
     def end(self) -> None:
         """Leave a transaction that read."""

@@ -9,7 +9,7 @@ a filter lets through: each owner has indexes of its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 from operator import itemgetter
@@ -23,6 +23,7 @@ from holdfast.settings import Index
 from holdfast.store.postgres.connection import (
     PostgresConnection,
     PostgresPool,
+    PostgresRows,
     owner_number,
     to_store_error,
 )
@@ -514,17 +515,18 @@ class PostgresLargeReader:
         self._space = space
         self._schema = schema
 
-    def frequencies(self, terms: Sequence[int]) -> list[Frequency]:
-        """Of each term."""
-        found = {
-            row[0]: Frequency(*row[1:])
-            for row in self._connection.execute(
-                "SELECT term, documents, people, windows, sessions FROM frequencies"
-                " WHERE owner = ? AND term = ANY(CAST(? AS bigint[]))",
-                (self._owner, _numbers(terms)),
-            )
-        }
-        return [found.get(term, Frequency()) for term in terms]
+    def frequencies(
+        self, terms: Sequence[int], also: Narrowed, most: int
+    ) -> tuple[list[Frequency], list[Spot]]:
+        """Of each term; and, by the same message, documents that fit as of `all_of`."""
+        rows = self._connection.execute(
+            "SELECT term, documents, people, windows, sessions FROM frequencies"
+            " WHERE owner = ? AND term = ANY(CAST(? AS bigint[]))",
+            (self._owner, _numbers(terms)),
+        )
+        fitting = self._all_of(also, most)
+        found = {row[0]: Frequency(*row[1:]) for row in rows}
+        return [found.get(term, Frequency()) for term in terms], list(map(Spot._make, fitting))
 
     def holding(
         self, groups: Sequence[Sequence[int]], most: int, narrowed: Narrowed
@@ -644,12 +646,14 @@ class PostgresLargeReader:
 
     def all_of(self, narrowed: Narrowed, most: int) -> list[Spot]:
         """Documents that fit, whatever they say; the latest."""
+        return list(map(Spot._make, self._all_of(narrowed, most)))
+
+    def _all_of(self, narrowed: Narrowed, most: int) -> PostgresRows:
         where, values = _conditions(narrowed)
-        rows = self._connection.many(
+        return self._connection.execute(
             f"SELECT {_SPOT} FROM candidates c WHERE c.owner = ?{where} ORDER BY c.at DESC LIMIT ?",
             (self._owner, *values, most),
         )
-        return list(map(Spot._make, rows))
 
     def beside(self, spots: Sequence[tuple[Spot, int]]) -> list[bytes]:
         """The turns of the same session that arrived so near to each of these."""
@@ -667,24 +671,37 @@ class PostgresLargeReader:
         )
         return [row[0] for row in rows]
 
-    def read(self, scope: Scope, ids: Sequence[bytes]) -> tuple[list[Change], VectorRows]:
-        """These records as they are now, and their vectors."""
-        if not ids:
-            return [], VectorRows(b"", b"", 0)
-        connection, owner = self._connection, owner_number(scope)
+    def read(
+        self, wanted: Mapping[Scope, Sequence[bytes]]
+    ) -> dict[Scope, tuple[list[Change], VectorRows]]:
+        """These records of some owners as they are now, and their vectors; the last that is asked:
+        all of it is one message, which ends the moment."""
+        asked = {scope: self._ask(scope, ids) for scope, ids in wanted.items() if ids}
+        self._connection.finish()
+        found: dict[Scope, tuple[list[Change], VectorRows]]
+        found = {scope: ([], VectorRows(b"", b"", 0)) for scope in wanted}
+        return found | {scope: _as_read(*rows) for scope, rows in asked.items()}
+
+    def _ask(self, scope: Scope, ids: Sequence[bytes]) -> list[PostgresRows]:
+        connection, owner, named = self._connection, owner_number(scope), _ids(ids)
         connection.narrow(scope)
-        changes = as_changes(
-            connection.many(_TURNS_OF, (owner, _ids(ids))),
-            connection.many(_OTHERS_OF, (owner, _ids(ids))),
-        )
-        rows = connection.many(
-            "SELECT record, passage, data FROM vectors WHERE owner = ? AND space = ?"
-            " AND record = ANY(CAST(? AS bytea[])) AND length(data) = ?",
-            (owner, self._space.id, _ids(ids), 4 * self._space.dim),
-        )
-        rows.sort(key=itemgetter(1))  # Sorted there they would go over a disk.
-        records, data = (b"".join([row[column] for row in rows]) for column in (0, 2))
-        return changes, VectorRows(records, data, 0)
+        return [
+            connection.execute(_TURNS_OF, (owner, named)),
+            connection.execute(_OTHERS_OF, (owner, named)),
+            connection.execute(
+                "SELECT record, passage, data FROM vectors WHERE owner = ? AND space = ?"
+                " AND record = ANY(CAST(? AS bytea[])) AND length(data) = ?",
+                (owner, self._space.id, named, 4 * self._space.dim),
+            ),
+        ]
+
+
+def _as_read(
+    turns: PostgresRows, others: PostgresRows, vectors: PostgresRows
+) -> tuple[list[Change], VectorRows]:
+    rows = sorted(vectors, key=itemgetter(1))  # Sorted there they would go over a disk.
+    records, data = (b"".join([row[column] for row in rows]) for column in (0, 2))
+    return as_changes(list(turns), list(others)), VectorRows(records, data, 0)
 
 
 # The driver's own way to write arrays takes ten times as long.

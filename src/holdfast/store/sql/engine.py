@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 import orjson
 
 from holdfast.errors import DamagedRow, NotFound, StoreError
-from holdfast.store.values import LISTED
+from holdfast.store.values import KEPT_FEED, KEPT_SKETCHES, LISTED
 from holdfast.types import Metadata, Scope
 
 if TYPE_CHECKING:
@@ -320,11 +320,12 @@ def next_changes(connection: Connection, owner: int, count: int) -> int:
 
 def raise_epoch(connection: Connection, owner: int, *, removed: bool = True) -> None:
     """Every index of an owner starts over. When rows were `removed`, what an index has written down
-    goes with them; where only words changed it is still good, for the feed tells of these."""
+    goes with them; where only words changed the feed as it was is still good, for it tells of
+    these, but sketches are not."""
     connection.execute("UPDATE owners SET epoch = epoch + 1 WHERE owner = ?", (owner,))
-    if removed:
-        connection.execute("DELETE FROM kept_index WHERE owner = ?", (owner,))
-    else:
+    first = KEPT_FEED if removed else KEPT_SKETCHES
+    connection.execute("DELETE FROM kept_index WHERE owner = ? AND piece >= ?", (owner, first))
+    if not removed:
         connection.execute(
             "UPDATE kept_index SET epoch = epoch + 1 WHERE owner = ? AND piece = 0", (owner,)
         )

@@ -10,6 +10,8 @@ from typing import Any, TypeVar
 from holdfast.errors import Overtaken
 from holdfast.store.protocols import (
     FOREVER_US,
+    KEPT_FEED,
+    KEPT_SKETCHES,
     Change,
     Head,
     KeptIndex,
@@ -36,6 +38,8 @@ Found = TypeVar("Found")
 _PURGE = 500
 #: Change numbers of which the vectors are read at a time: 3 MB.
 _NUMBERS_AT_ONCE = 2_048
+#: Pieces of what an index wrote down that are read at a time: so many megabytes.
+_PIECES_AT_ONCE = 64
 #: An index row of a torn length would shift those of all others; doctor calls it stale.
 #: (8 bytes of term id and 1 of count, each.)
 _WHOLE = "length(r.terms) % 9 = 0"
@@ -152,24 +156,32 @@ class SqlFeed(StorePart):
         """What is read for each."""
         return map(read, asked)
 
-    def kept_index(self, scope: Scope) -> KeptIndex | None:
+    def kept_index(self, scope: Scope, *, what: int = KEPT_FEED) -> KeptIndex | None:
         with self._pool.snapshot() as connection:
             owner = owner_of(connection, scope)
             # Of another epoch: by a program that knew nothing of what is kept.
-            change = connection.execute(
-                "SELECT k.change FROM kept_index k JOIN owners o ON o.owner = k.owner"
-                " WHERE k.owner = ? AND k.piece = 0 AND k.epoch = o.epoch AND k.change <= o.change",
-                (owner,),
-            ).get
-            if change is None:
+            found = connection.execute(
+                "SELECT k.change, (SELECT max(piece) FROM kept_index WHERE owner = k.owner"
+                " AND piece BETWEEN ? AND ?) FROM kept_index k JOIN owners o ON o.owner = k.owner"
+                " WHERE k.owner = ? AND k.piece = ? AND k.epoch = o.epoch AND k.change <= o.change",
+                (what, _last_piece(what), owner, what),
+            ).fetchone()
+            if found is None:
                 return None
-            rows = connection.execute(
-                "SELECT data FROM kept_index WHERE owner = ? ORDER BY piece", (owner,)
-            )
-            return KeptIndex(change, [row[0] for row in rows])
+            pieces: list[bytes] = []
+            for first in range(what, found[1] + 1, _PIECES_AT_ONCE):
+                rows = connection.execute(
+                    "SELECT data FROM kept_index WHERE owner = ? AND piece BETWEEN ? AND ?"
+                    " ORDER BY piece",
+                    (owner, first, min(first + _PIECES_AT_ONCE - 1, found[1])),
+                )
+                pieces += [row[0] for row in rows]
+            return KeptIndex(found[0], pieces)
 
-    def keep_index(self, scope: Scope, head: Head, pieces: Sequence[bytes]) -> bool:
-        return self._writer.run(lambda c: _keep_index(c, scope, head, pieces))
+    def keep_index(
+        self, scope: Scope, head: Head, pieces: Sequence[bytes], *, what: int = KEPT_FEED
+    ) -> bool:
+        return self._writer.run(lambda c: _keep_index(c, scope, head, pieces, what))
 
     def spaces(self) -> list[Space]:
         with self._pool.reader() as connection:
@@ -237,18 +249,27 @@ def _vector_rows(
     return VectorRows(records, data, span[1])
 
 
-def _keep_index(connection: Connection, scope: Scope, head: Head, pieces: Sequence[bytes]) -> bool:
+def _last_piece(what: int) -> int:
+    return what + KEPT_SKETCHES - 1
+
+
+def _keep_index(
+    connection: Connection, scope: Scope, head: Head, pieces: Sequence[bytes], what: int
+) -> bool:
     owner = owner_of(connection, scope)
     is_new = connection.execute(
         "SELECT 1 FROM owners o WHERE o.owner = ? AND o.epoch = ? AND o.change >= ? AND NOT EXISTS"
-        " (SELECT 1 FROM kept_index k WHERE k.owner = o.owner AND k.piece = 0"
+        " (SELECT 1 FROM kept_index k WHERE k.owner = o.owner AND k.piece = ?"
         "  AND k.epoch = o.epoch AND k.change >= ?)",
-        (owner, head.epoch, head.change, head.change),
+        (owner, head.epoch, head.change, what, head.change),
     ).get
     if not is_new:
         return False
-    connection.execute("DELETE FROM kept_index WHERE owner = ?", (owner,))
-    for piece, data in enumerate(pieces):
+    connection.execute(
+        "DELETE FROM kept_index WHERE owner = ? AND piece BETWEEN ? AND ?",
+        (owner, what, _last_piece(what)),
+    )
+    for piece, data in enumerate(pieces, start=what):
         connection.execute(
             "INSERT INTO kept_index (owner, piece, epoch, change, data) VALUES (?, ?, ?, ?, ?)",
             (owner, piece, head.epoch, head.change, data),

@@ -524,6 +524,11 @@ class SqlQueue(StorePart):
         which = "" if ids is None else f" AND id IN ({marks(len(ids))})"
         if transient_only:
             which += " AND transient = 1"
+            # Whenever a store is opened, and nearly never is there one: no transaction for that.
+            with self._pool.reader() as connection:
+                dead = f"SELECT 1 FROM jobs WHERE state = 'dead'{which} LIMIT 1"
+                if connection.execute(dead, tuple(ids or ())).get is None:
+                    return 0
 
         def work(connection: Connection) -> int:
             connection.execute(
