@@ -28,8 +28,7 @@ from numpy.typing import NDArray
 
 from holdfast.models.local import WORDS, WordPiece
 from training.labels import read_prepared
-from training.teacher import Teacher
-from training.train import BASE, RELATIONS, Encoder, padded, save, train
+from training.train import BASE, Encoder, padded, save, train
 
 HERE = Path(__file__).parent
 #: What is prepared: two of them are of the development part.
@@ -48,7 +47,7 @@ _OPTIONS: dict[str, Any] = {
     "rate": 3e-4, "seconds": None, "workers": 0, "batch": 3, "conversations": 1, "questions": 3,
     "smoothing": 0.03, "related_share": 0.3, "pair_weight": 1.0, "retrieval_weight": 1.0,
     "pairs": 12, "choices": 4, "most": 4, "choice_weight": 1.0, "compare_alone": False,
-    "compare_from": None, "teach": None, "teacher": None, "taught": 12, "taught_weight": 1.0,
+    "compare_from": None,
 }  # fmt: skip
 
 
@@ -105,12 +104,9 @@ def trained(data: dict[str, Any], steps: int) -> tuple[Encoder, list[float]]:
 
 
 def moved_by_comparing(data: dict[str, Any], place: Path) -> set[str]:
-    """Which parts of the file change when only what compares is trained, by a teacher too, and
-    exported on it."""
+    """Which parts of the file change when only what compares is trained, and exported on it."""
     base, weights, out = place / "out" / "model.onnx", place / "alone", place / "on"
-    save(Teacher(len(RELATIONS), layers=1, width=48), place / "teacher")
     alone = {"compare_alone": True, "compare_from": base, "base": base, "steps": 2}
-    alone |= {"teacher": place / "teacher"}
     model = train(data, argparse.Namespace(**(_OPTIONS | alone | {"batch": 0, "questions": 0})))
     save(model, weights)
     command = [sys.executable, "-m", "training.export", weights, out, "--on", base]

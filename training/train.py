@@ -15,8 +15,7 @@ spoils what finds.
 Each step learns from a batch of all: turns with tagged lines, pairs of lines, lines with what each
 may end (a softmax over these and "none"), and questions against the turns of conversations (a
 softmax over all turns of the batch). With `--compare-alone` only what compares is trained, on top
-of layers that stay as they are: vectors and tags are those of the base, to the last digit. With
-`--teach` a larger encoder learns to compare (`teacher.py`), with `--teacher` ours learns from it.
+of layers that stay as they are: vectors and tags are those of the base, to the last digit.
 """
 
 from __future__ import annotations
@@ -37,7 +36,6 @@ from torch import Tensor, nn
 from scripts.build_model import SMALL_BLOCK
 from training.export import read, shipped
 from training.labels import read_prepared
-from training.teacher import Teacher, from_safetensors
 
 HERE = Path(__file__).parent
 BASE = HERE.parent / "src/holdfast/models/minilm/model.onnx"
@@ -64,12 +62,6 @@ _CHUNKS = 2
 _HIDDEN = 0.06
 #: How often what a line ends is left out of its choice.
 _UNKNOWN = 0.25
-#: Of the pairs that a teacher is asked of: the share of which an author told what ends what; of the
-#: others, the earlier lines nearest to each line; texts in which words are swapped for others like
-#: them, how often, for which of them, and the first word piece that is no mark, sign or letter.
-_TOLD, _NEAREST, _SWAPPED, _SWAPS, _LIKE, _FIRST_WORD = 0.35, 32, 0.5, 0.15, 8, 1996
-#: What the answers of both are divided by: what is unlikely counts more then.
-_SOFTER = 2
 #: Of the choices of a batch: lines that end a rule, that end none, that state a fact.
 _SHARES = (0.4, 0.2, 0.4)
 
@@ -357,7 +349,7 @@ def tag_loss(model: Encoder, batch: Batch) -> Tensor:
     return 6 * lines + 2 * (each * known_tokens).sum() / inner.sum()
 
 
-def pair_logits(model: Encoder | Teacher, ids: Tensor, mask: Tensor) -> Tensor:
+def pair_logits(model: Encoder, ids: Tensor, mask: Tensor) -> Tensor:
     """How the later text of each pair relates to the earlier."""
     lengths = mask.sum(1).long()
     order = lengths.argsort()
@@ -380,7 +372,7 @@ def ending_odds(logits: Tensor, rules: Tensor) -> Tensor:
     return torch.logsumexp(ended, dim=-1) - torch.logsumexp(stands, dim=-1)
 
 
-def choice_loss(model: Encoder | Teacher, batch: Batch) -> Tensor:
+def choice_loss(model: Encoder, batch: Batch) -> Tensor:
     """A softmax for each line over all that it may end, and none of these."""
     odds = ending_odds(pair_logits(model, batch["ids"], batch["mask"]), batch["rules"])
     owners, right = batch["owners"], batch["right"]
@@ -388,20 +380,6 @@ def choice_loss(model: Encoder | Teacher, batch: Batch) -> Tensor:
     told[owners, torch.arange(len(odds), device=odds.device)] = odds
     told[:, -1] = 0
     return F.cross_entropy(told, torch.where(right < 0, len(odds), right))
-
-
-def taught_loss(model: Encoder, teacher: Teacher, alike: Tensor, batch: Batch) -> Tensor:
-    """How far what is said of pairs is from what a teacher says of them."""
-    ids = batch["ids"]
-    swap = torch.rand(ids.shape, device=ids.device) < _SWAPS
-    swap &= torch.rand(len(ids), 1, device=ids.device) < _SWAPPED
-    which = torch.randint(0, _LIKE, ids.shape, device=ids.device)
-    ids = torch.where(swap & (ids >= _FIRST_WORD), alike[ids, which], ids)
-    with torch.no_grad():
-        told = pair_logits(teacher, ids, batch["mask"]).float()
-    own = pair_logits(model, ids, batch["mask"]).float()
-    told, own = (F.log_softmax(each / _SOFTER, -1) for each in (told, own))
-    return _SOFTER**2 * F.kl_div(own, told, log_target=True, reduction="batchmean")
 
 
 def retrieval_loss(model: Encoder, batch: Batch, start: Encoder | None, keep: float) -> Tensor:
@@ -439,7 +417,6 @@ class Batches(torch.utils.data.Dataset[dict[str, Batch]]):
             [each for each in choices if not each["is_rule"]],
         ]
         self.retrieval = Retrieval(talks)
-        self.unlabelled: Unlabelled | None = None
 
     def __len__(self) -> int:
         return int(self.options.steps)
@@ -460,9 +437,6 @@ class Batches(torch.utils.data.Dataset[dict[str, Batch]]):
                 for each in draw.sample(kind, min(round(share * options.choices), len(kind)))
             ]
             made["choices"] = choice_batch(some, options.most, draw)
-        if self.unlabelled:
-            ids, mask = padded([self.unlabelled.row(draw) for _ in range(options.taught)])
-            made["taught"] = {"ids": ids, "mask": mask}
         if options.questions:
             made["retrieval"] = self.retrieval.batch(draw, options.conversations, options.questions)
         return made
@@ -478,43 +452,8 @@ class Batches(torch.utils.data.Dataset[dict[str, Batch]]):
         return [pair for some, number in drawn for pair in draw.sample(some, number)]
 
 
-class Unlabelled:
-    """Lines, each with the earlier ones nearest to it, whoever said these: what the later one does
-    to them nobody told."""
-
-    def __init__(self, batches: Batches, model: Encoder, device: str) -> None:
-        self.choices = batches.choices
-        known: dict[tuple[int, ...], list[int]] = {}
-        told: dict[tuple[tuple[int, ...], ...], list[list[int]]] = {}
-        for pair in batches.pairs:
-            known[tuple(pair["old"][1])] = pair["old"][1]
-            told[tuple(map(tuple, pair["new"]))] = pair["new"]
-        for each in (one for some in batches.choices for one in some):
-            known |= {tuple(old): old for old in (*each["right"], *each["others"])}
-            told |= {tuple(map(tuple, way)): way for way in each["ways"]}
-        self.known, self.told = list(known.values()), list(told.values())
-        rows = embedded(model, self.known, device)
-        asked = embedded(model, [way[1] or way[0] for way in self.told], device)
-        count = min(_NEAREST, len(self.known))
-        near = [(part @ rows.T).topk(count).indices.cpu() for part in asked.split(1024)]
-        self.near = torch.cat(near).numpy()
-
-    def row(self, draw: random.Random) -> list[int]:
-        """One pair, or one of which somebody told."""
-        if draw.random() < _TOLD:
-            each = draw.choice(draw.choice(self.choices))
-            if shown := [*each["right"], *each["others"]]:
-                pair = {"old": [[], draw.choice(shown)], "new": draw.choice(each["ways"])}
-                return _blurred(pair_row(pair, None), draw)
-        number = draw.randrange(len(self.told))
-        old = self.known[draw.choice(self.near[number])]
-        return pair_row({"old": [[], old], "new": self.told[number]}, None)
-
-
-def begun(options: argparse.Namespace) -> Encoder | Teacher:
+def begun(options: argparse.Namespace) -> Encoder:
     """The encoder from which training starts."""
-    if options.teach:
-        return from_safetensors(options.teach, len(RELATIONS))
     model = from_onnx(options.base)
     if options.compare_from:
         model.take_comparing(from_onnx(options.compare_from))
@@ -525,13 +464,10 @@ def begun(options: argparse.Namespace) -> Encoder | Teacher:
 
 
 def trained_parts(
-    model: Encoder | Teacher, options: argparse.Namespace
+    model: Encoder, options: argparse.Namespace
 ) -> tuple[list[nn.Parameter], list[nn.Parameter]]:
     """The linear layers on top, and the rest, of what is trained."""
     model.train()
-    if isinstance(model, Teacher):
-        heads = list(model.relations.parameters())
-        return heads, [p for p in model.parameters() if not any(p is head for head in heads)]
     if options.compare_alone:
         model.eval().requires_grad_(False)
         model.comparing.train().requires_grad_(True)
@@ -541,19 +477,14 @@ def trained_parts(
     return heads, [p for p in model.parameters() if not any(p is head for head in heads)]
 
 
-def train(data: dict[str, Any], options: argparse.Namespace) -> Encoder | Teacher:
-    """A trained encoder, or a teacher."""
+def train(data: dict[str, Any], options: argparse.Namespace) -> Encoder:
+    """A trained encoder."""
     torch.manual_seed(options.seed)
     device = options.device
     model = begun(options).to(device)
     start = from_onnx(options.keep_to or options.base).to(device).eval() if options.keep else None
     batches = Batches(data, options)
     weights = pair_weights(batches).to(device)
-    teacher = alike = None
-    if options.teacher and isinstance(model, Encoder):
-        teacher = read_teacher(options.teacher).to(device)
-        alike = teacher.alike(_LIKE)
-        batches.unlabelled = Unlabelled(batches, model, device)
     heads, slow = trained_parts(model, options)
     optimiser = torch.optim.AdamW(
         [{"params": slow, "lr": options.rate}, {"params": heads, "lr": 2e-3}],
@@ -579,24 +510,21 @@ def train(data: dict[str, Any], options: argparse.Namespace) -> Encoder | Teache
         batch = {name: {k: v.to(device) for k, v in part.items()} for name, part in drawn.items()}
         with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
             each = losses(model, batch, start, weights, options)
-            taught = each[0].new_zeros(())
-            if teacher:
-                taught = taught_loss(model, teacher, alike, batch["taught"])
         optimiser.zero_grad(set_to_none=True)
         counted = (1.0, options.pair_weight, options.choice_weight, options.retrieval_weight)
         loss = sum(weight * loss for weight, loss in zip(counted, each, strict=True))
-        (loss + options.taught_weight * taught).backward()
+        loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimiser.step()
         plan.step()
-        report.add(*each, taught)
+        report.add(*each)
         if done(report.step) >= 1:
             break
     return model.eval()
 
 
 def losses(
-    model: Encoder | Teacher,
+    model: Encoder,
     batch: dict[str, Batch],
     start: Encoder | None,
     weights: Tensor,
@@ -635,7 +563,7 @@ class Report:
             means = " ".join(
                 f"{name} {value:.3f}"
                 for name, value in zip(
-                    ("tags", "pairs", "choices", "retrieval", "taught"),
+                    ("tags", "pairs", "choices", "retrieval"),
                     (self.sums / self.every).tolist(),
                     strict=True,
                 )
@@ -674,9 +602,7 @@ def evaluate(model: Encoder, data: dict[str, Any], device: str) -> dict[str, Any
 
 
 @torch.no_grad()
-def comparing_figures(
-    model: Encoder | Teacher, data: dict[str, Any], device: str
-) -> dict[str, Any]:
+def comparing_figures(model: Encoder, data: dict[str, Any], device: str) -> dict[str, Any]:
     """Figures of pairs and choices on the development part, by language."""
     figures: dict[str, Any] = {}
     for lang in ("en", "other"):
@@ -720,9 +646,7 @@ def tag_figures(model: Encoder, turns: list[dict[str, Any]], device: str) -> dic
     return figures
 
 
-def pair_figures(
-    model: Encoder | Teacher, pairs: list[dict[str, Any]], device: str
-) -> dict[str, Any]:
+def pair_figures(model: Encoder, pairs: list[dict[str, Any]], device: str) -> dict[str, Any]:
     """Precision, recall and count of every relation, and of those that end something."""
     table = np.zeros((len(RELATIONS), len(RELATIONS)), dtype=int)
     for begin in range(0, len(pairs), 128):
@@ -743,9 +667,7 @@ def pair_figures(
     }
 
 
-def choice_figures(
-    model: Encoder | Teacher, choices: list[dict[str, Any]], device: str
-) -> dict[str, Any]:
+def choice_figures(model: Encoder, choices: list[dict[str, Any]], device: str) -> dict[str, Any]:
     """How often what a line ends is the likeliest of all; precision, recall, how many, where it is
     likelier than not; and how often another is, so that it would end if the right one were not
     known. By the mean of the ways to read the line, of facts the last of them."""
@@ -803,7 +725,7 @@ def prf(right: int, told: int, wanted: int) -> tuple[float, float, int]:
     return round(right / max(told, 1), 3), round(right / max(wanted, 1), 3), wanted
 
 
-def save(model: Encoder | Teacher, folder: Path) -> None:
+def save(model: Encoder, folder: Path) -> None:
     """The weights in halves of single precision, in files of at most 15 MB."""
     folder.mkdir(parents=True, exist_ok=True)
     parts: list[dict[str, np.ndarray]] = [{}]
@@ -828,15 +750,6 @@ def averaged(folders: list[Path]) -> Encoder:
     mean = {name: np.mean([one[name] for one in every], axis=0) for name in every[0]}
     model.load_state_dict({name: torch.tensor(value) for name, value in mean.items()})
     return model
-
-
-def read_teacher(folder: Path) -> Teacher:
-    """A teacher that was trained before."""
-    weights = {name: torch.tensor(value) for name, value in read(folder).items()}
-    layers = {name.split(".")[1] for name in weights if name.startswith("layers.")}
-    model = Teacher(len(RELATIONS), len(layers), weights["words.weight"].shape[1])
-    model.load_state_dict(weights)
-    return model.eval().requires_grad_(False)
 
 
 def asked() -> argparse.Namespace:
@@ -868,14 +781,10 @@ def asked() -> argparse.Namespace:
     parser.add_argument("--pairs", type=int, default=256, help="pairs of a batch")
     parser.add_argument("--smoothing", type=float, default=0.03, help="of the labels of pairs")
     parser.add_argument("--dropout", type=float, default=0.1)
-    parser.add_argument("--teach", type=Path, metavar="SAFETENSORS", help="train a teacher of it")
-    parser.add_argument("--teacher", type=Path, help="a folder: learn what it says, too")
-    parser.add_argument("--taught", type=int, default=2048, help="pairs that it is asked of")
-    parser.add_argument("--taught-weight", type=float, default=1.0)
     parser.add_argument("--workers", type=int, default=0)
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     options = parser.parse_args()
-    if options.teach or options.compare_alone:
+    if options.compare_alone:
         options.batch = options.questions = options.keep = 0
     return options
 
@@ -887,8 +796,7 @@ def main() -> None:
     model = averaged(options.average) if options.average else train(data, options)
     model = model.to(options.device).eval()
     save(model, options.out)
-    measured = comparing_figures if isinstance(model, Teacher) else evaluate
-    figures = measured(model, data, options.device)
+    figures = evaluate(model, data, options.device)
     (options.out / "figures.json").write_text(json.dumps(figures))
     for name, value in figures.items():
         print(name, value)
