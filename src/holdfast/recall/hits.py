@@ -14,6 +14,7 @@ from holdfast.language.statements.clear import with_before
 from holdfast.records.parts import before_of
 from holdfast.records.rules import importance_of, is_tagged
 from holdfast.store.protocols import Records
+from holdfast.store.values import without_words
 from holdfast.types import Event, Hit, Metadata, Record, Scope
 
 # ----------------------------------------------------------------------
@@ -202,7 +203,7 @@ def _caller_metadata(record: Record, *, raised: bool) -> Metadata:
     What is a rule, or was raised as one, has the seed's tag."""
     data = record.data
     if "before" in data and not before_of(record):
-        data = {name: value for name, value in data.items() if name != "before"}
+        data = without_words(data)
     if raised or is_tagged(record):
         data = {"fact_role": "instruction", **data}
     if not data:

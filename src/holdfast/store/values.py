@@ -317,6 +317,11 @@ def spans(begin: int, end: int, width: int) -> list[tuple[int, int]]:
     return [*zip(starts, [*starts[1:], end], strict=True)]
 
 
+def without_words(data: Metadata) -> Metadata:
+    """What the system keeps with a record, but for words of its turn beside its own."""
+    return {name: value for name, value in data.items() if name != "before"}
+
+
 #: What an index may write down: the feed of an owner as arrays, or sketches of its documents. Each
 #: has its own, by the number of its first piece.
 KEPT_FEED, KEPT_SKETCHES = 0, 1 << 20

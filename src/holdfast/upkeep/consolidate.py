@@ -23,6 +23,7 @@ from holdfast.language.terms import fold, quoted_strings, terms, words_with_digi
 from holdfast.learn.embed import passage_digest, passages
 from holdfast.records.parts import to_derived
 from holdfast.store.protocols import Store
+from holdfast.store.values import without_words
 from holdfast.types import Record, Scope
 from holdfast.upkeep.plans import TIERS, Act, standing
 
@@ -150,7 +151,7 @@ def _merge_act(cluster: Sequence[Record]) -> Act:
     sources = tuple(dict.fromkeys(source for each in cluster for source in each.sources))
     reason = f"{len(ids)} near duplicates became one"
     data = {
-        **{name: value for name, value in kept.data.items() if name != "before"},
+        **without_words(kept.data),
         "claim": kept.data.get("claim") or kept.id,
         "replaces": list(ids),
         "consolidated_from": list(ids),

@@ -28,6 +28,7 @@ from holdfast.store.sql.engine import (
     to_us,
     write_history,
 )
+from holdfast.store.values import without_words
 from holdfast.types import Metadata, Scope
 
 #: What a version says; a record that says the same again is confirmed.
@@ -558,11 +559,6 @@ def leave_sources(
             record,
         ),
     )
-
-
-def without_words(data: Metadata) -> Metadata:
-    """What the system keeps with a record, but for words of its turn beside its own."""
-    return {name: value for name, value in data.items() if name != "before"}
 
 
 class _DerivedIds(NamedTuple):

@@ -32,7 +32,6 @@ from holdfast.store.sql.derived import (
     existing,
     follow_source,
     trace,
-    without_words,
 )
 from holdfast.store.sql.engine import (
     SILENT,
@@ -53,6 +52,7 @@ from holdfast.store.sql.engine import (
 )
 from holdfast.store.sql.log import EVENT, all_current, enqueue_turns, seen_of_new_turn, to_event
 from holdfast.store.sql.records import NO_EVENT, RECORD, to_record
+from holdfast.store.values import without_words
 from holdfast.types import Record, Scope
 
 # ----------------------------------------------------------------------
